@@ -213,10 +213,12 @@ rocksdb::Status rocksdb_database::open_for_reading() {
 void rocksdb_database::set_aside(const log_gap& gap) {
     for (const std::string& log : gap.logs) {
         const std::filesystem::path file = folder_.rocksdb() / log;
-        std::filesystem::rename(file, file.string() + ".unsynced");
+        std::string aside = log + ".unsynced";
+        for (int n = 2; !rename_new(file, folder_.rocksdb() / aside); ++n)
+            aside = log + ".unsynced." + std::to_string(n);
         spdlog::warn("{}: \"{}\" follows a log that a power cut took, and had not been synced: set "
-                     "aside as \"{}.unsynced\"",
-                     name(), log, log);
+                     "aside as \"{}\"",
+                     name(), log, aside);
     }
     sync_folder(folder_.rocksdb());
 }

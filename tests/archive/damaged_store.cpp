@@ -397,9 +397,12 @@ TEST_CASE("what follows a gap in the log is set aside if nothing there was synce
         const fs::path later = log.parent_path() / "000100.log";
         std::ofstream(later, std::ios::binary) << whole.substr(records.back());
         const bool opens = synced == 1;
+        const fs::path earlier = later.string() + ".unsynced"; // of an earlier power cut
+        std::ofstream(earlier) << "earlier";
         for (int attempt = 0; attempt < 2; ++attempt)
             CHECK(opens_with(static_cast<std::uint32_t>(synced), folder / "a") == opens);
-        CHECK(fs::exists(later.string() + ".unsynced") == opens);
+        CHECK(content(earlier) == "earlier");
+        CHECK(fs::exists(earlier.string() + ".2") == opens);
         CHECK(fs::exists(later) != opens);
         if (opens) CHECK(rows_in(folder / "a") == 10);
     }
