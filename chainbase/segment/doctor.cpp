@@ -1,5 +1,6 @@
 #include <chainbase/checkpoint/publication.hpp>
 #include <chainbase/segment/doctor.hpp>
+#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/base/decimal.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/file_error.hpp>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -276,6 +278,14 @@ std::string why_not_in_memory(const facts& found) {
     if (found.commit_limit)
         require("what vm.overcommit_memory=2 allows", left(*found.commit_limit, found.committed));
     return why;
+}
+
+preference preferred_place(const fs::path& state) {
+    const char* const named = ::secure_getenv("CHAINBASE_MEMORY_FOLDER");
+    if (named && std::string_view(named) == "none") return {{}, "CHAINBASE_MEMORY_FOLDER is none"};
+    preference found{named && *named ? named : "/dev/shm", {}};
+    if (segment_place::is_memory(state)) found.why_not = "the state folder is in memory itself";
+    return found;
 }
 
 std::vector<advice> advise(const facts& found) {

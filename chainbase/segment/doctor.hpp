@@ -90,6 +90,17 @@ struct advice {
 /// newest checkpoint restores or what is expected, and for a quarter more, 256 MiB at least.
 [[nodiscard]] std::string why_not_in_memory(const facts& found);
 
+/// A wish for the place of new segments.
+struct preference {
+    std::filesystem::path memory; ///< that of CHAINBASE_MEMORY_FOLDER, or /dev/shm; "none" is empty
+    std::string why_not; ///< why the state folder whatever the room; empty: nothing says so
+};
+/// The preference of this process for a state in that folder.
+[[nodiscard]] preference preferred_place(const std::filesystem::path& state);
+/// Why a state that is opened so has its segment on the disk.
+inline constexpr const char* without_checkpoints =
+    "without checkpoints (durability::process) a restart would take all of it";
+
 /// Logs the advice about a state through spdlog. Throws as facts_of does.
 void tell(const subject& of);
 

@@ -32,6 +32,7 @@ using detail::write_header;
 namespace {
 
 constexpr const char* in_state_folder = "none"; ///< as a memory folder
+constexpr const char* stays_there = "it was there before";
 
 /// Requires the writer's lock.
 void put_back_former(const fs::path& state, const segment_place& place) {
@@ -63,7 +64,7 @@ void state_opening::carry_out(const opening_plan& plan, process_lock& turns) {
     remove_tree(state_ / "segment.new");
     if (plan.does == opening_way::restore) {
         const bool stays = options_.memory_folder.empty() && !place_.is_in_memory();
-        restore(plan.why, stays ? target{} : place_for_new(), turns);
+        restore(plan.why, stays ? target{{}, stays_there} : place_for_new(), turns);
     }
     if (plan.does == opening_way::attach && moves_to_) move(*moves_to_, turns);
     if (plan.does == opening_way::create) {
@@ -322,17 +323,17 @@ void state_opening::require_same_identity(const std::array<std::byte, 16>& of_ch
 /// In the folder that was asked for, else where it was, else in memory if it fits.
 state_opening::target state_opening::place_for_new() const {
     const std::string& asked = options_.memory_folder;
-    if (!asked.empty()) return {asked == in_state_folder ? fs::path() : fs::path(asked), {}};
-    if (options_.durability == durability::process) return {}; // nothing would be left of it
+    if (asked == in_state_folder) return {{}, "memory_folder is none"};
+    if (!asked.empty()) return {asked, "memory_folder names it"};
+    if (options_.durability == durability::process) return {{}, doctor::without_checkpoints};
     if (place_.is_in_memory() && fs::is_directory(place_.home().parent_path())) {
         const fs::path before = place_.home().parent_path();
-        return place_.is_lost_with_the_machine() ? place_that_fits(before) : target{before, {}};
+        return place_.is_lost_with_the_machine() ? place_that_fits(before)
+                                                 : target{before, stays_there};
     }
-    const char* const preferred = ::secure_getenv("CHAINBASE_MEMORY_FOLDER");
-    if (preferred && std::string_view(preferred) == in_state_folder) return {};
-    const fs::path memory = preferred && *preferred ? preferred : "/dev/shm";
-    if (segment_place::is_memory(state_)) return {}; // the same memory, or as good
-    return place_that_fits(memory);
+    const doctor::preference preferred = doctor::preferred_place(state_);
+    if (!preferred.why_not.empty()) return {{}, preferred.why_not};
+    return place_that_fits(preferred.memory);
 }
 
 state_opening::target state_opening::place_that_fits(const fs::path& memory) const {

@@ -67,7 +67,7 @@ private:
     /// A place for a segment.
     struct target {
         std::filesystem::path memory; ///< the memory folder; empty: in the state folder
-        std::string why;              ///< empty if nothing was weighed
+        std::string why;              ///< empty if it was logged
     };
 
     [[nodiscard]] bool writable() const noexcept { return options_.mode == open_mode::read_write; }

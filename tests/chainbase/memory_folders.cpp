@@ -6,11 +6,13 @@
 
 #include <catch2/catch.hpp>
 #include <sys/stat.h>
+#include <tests/support/captured_log.hpp>
 #include <tests/support/one_type.hpp>
 #include <tests/support/scratch_state.hpp>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -483,6 +485,36 @@ TEST_CASE("a segment that was not finished is removed by the next writer") {
         CHECK(fs::exists(other / "segment" / "header"));
     }
     CHECK_FALSE(fs::exists(s.state / "segment.json.new"));
+}
+
+TEST_CASE("one line of the log says where a new segment is, and why") {
+    const sample s;
+    open_options how = s.how();
+    int states = 0;
+    const auto said = [&] {
+        const captured_log log;
+        const std::string name = "state" + std::to_string(++states);
+        things(s.folder / name, how).db.close();
+        const std::string all = log.text();
+        const std::string sign = "/" + name + ": its segment is in ";
+        const std::size_t at = all.find(sign);
+        REQUIRE(at != std::string::npos);
+        CHECK(all.find(sign, at + 1) == std::string::npos);
+        return all.substr(at + sign.size(), all.find('\n', at) - at - sign.size());
+    };
+    CHECK_THAT(said(), Contains(s.memory.string()) && Contains("memory_folder names it"));
+    how.memory_folder = "none";
+    CHECK(said() == "the state folder: memory_folder is none");
+    how.memory_folder.clear();
+    constexpr const char* preferred = "CHAINBASE_MEMORY_FOLDER"; // none, in tests
+    CHECK(said() == "the state folder: CHAINBASE_MEMORY_FOLDER is none");
+    const std::string before = std::getenv(preferred);
+    setenv(preferred, s.memory.c_str(), /*overwrite=*/1);
+    const bool is_memory = segment_place::is_memory(s.folder.path());
+    if (is_memory) CHECK(said() == "the state folder: the state folder is in memory itself");
+    setenv(preferred, before.c_str(), /*overwrite=*/1);
+    how.durability = durability::process;
+    CHECK_THAT(said(), Contains("the state folder: without checkpoints (durability::process)"));
 }
 
 TEST_CASE("a segment beside the place of another is removed only if a move left it") {

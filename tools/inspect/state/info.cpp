@@ -108,12 +108,11 @@ std::string writer_text(const state_info& info) {
 
 std::string place_text(const state_info& info) {
     if (info.segment.empty()) return "segment    unknown\n";
-    return fmt::format("segment    {}: in {}, {} mounted at {}{}\n", info.segment.string(),
+    return fmt::format("segment    {}: in {}, {} mounted at {}{}{}\n", info.segment.string(),
                        info.is_in_memory ? "a folder of memory" : "the state's folder",
                        or_unknown(info.segment_mount.type), info.segment_mount.point.string(),
-                       info.is_lost_with_the_machine ? "; lost when the machine stops"
-                       : info.why_on_disk.empty()    ? ""
-                                                     : "; " + info.why_on_disk);
+                       info.is_lost_with_the_machine ? "; lost when the machine stops" : "",
+                       info.why_on_disk.empty() ? "" : "; " + info.why_on_disk);
 }
 
 std::string memory_text(const state_info& info) {

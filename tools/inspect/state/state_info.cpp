@@ -194,12 +194,6 @@ void read_machine(state_info& to) {
     to.state_mount = found.state_mount;
     to.segment_mount = found.segment_mount;
     to.shmem_enabled = found.shmem_enabled;
-    of.segment = "/dev/shm";
-    if (to.is_in_memory || found.state_mount.is_memory() || !fs::is_directory(of.segment)) return;
-    of.is_made = true;
-    to.why_on_disk = doctor::why_not_in_memory(doctor::facts_of(of));
-    if (to.why_on_disk.empty())
-        to.why_on_disk = "/dev/shm has room for it: open it once with --memory-folder /dev/shm";
 }
 
 void read_checkpoints(state_info& to) {
@@ -249,6 +243,22 @@ std::string durability_of(const state_info& info) {
     return info.header->generation == 0 ? "process" : "checkpoint";
 }
 
+/// Why a new segment would be there, too, or how this one gets into memory.
+std::string why_on_disk(const state_info& info) {
+    if (info.is_in_memory) return {};
+    const doctor::preference preferred = doctor::preferred_place(info.state);
+    if (!preferred.why_not.empty()) return preferred.why_not;
+    if (info.durability == "process") return doctor::without_checkpoints;
+    const fs::path& memory = preferred.memory;
+    if (!fs::is_directory(memory)) return memory.string() + " is no folder";
+    doctor::subject of{info.state, memory};
+    of.is_made = true;
+    const std::string why = doctor::why_not_in_memory(doctor::facts_of(of));
+    if (!why.empty()) return why;
+    return memory.string() + " has room for it: open it once with --memory-folder " +
+           quoted(memory);
+}
+
 } // namespace
 
 state_info read_info(const fs::path& state) {
@@ -266,6 +276,7 @@ state_info read_info(const fs::path& state) {
     read_cached(info);
     read_archive_kind(info);
     info.durability = durability_of(info);
+    info.why_on_disk = why_on_disk(info);
     predict_opening(found, info);
     return info;
 }

@@ -30,7 +30,7 @@ struct state_info {
     std::filesystem::path segment; ///< the folder of its files; empty if unknown
     bool is_in_memory = false;     ///< it is in a memory folder, not in the state's
     bool is_lost_with_the_machine = false;
-    std::string why_on_disk; ///< why it is not in /dev/shm, as far as room decides; else empty
+    std::string why_on_disk; ///< why a new one would be there, too, or how it gets into memory
     doctor::mount state_mount;
     doctor::mount segment_mount;
     std::string owner;         ///< owner of the state's folder: name or number
