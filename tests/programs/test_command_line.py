@@ -258,6 +258,23 @@ def test_doctor_of_a_state_whose_archive_is_gone(inspect, driver, scratch):
         "put the archive of this state back", "a copy of the archive of the dumped one")
 
 
+def test_doctor_names_what_is_left_in_the_memory_folders_of_a_state(inspect, driver, scratch):
+    named, preferred = scratch / "named", scratch / "preferred"
+    for one in (named, preferred):
+        one.mkdir()
+        (one / f"chainbase-{0:032x}").mkdir(mode=0o700)
+    replay = Replays(driver, scratch, STEEM)
+    replay("--stop-at", 10000, "--memory-folder", named)
+    state = replay.state()
+    said = inspect("doctor", state, "--json", env={"CHAINBASE_MEMORY_FOLDER": preferred}).json
+    homes = {one["home"] for one in said["orphans"]}
+    assert homes >= {str(one / f"chainbase-{0:032x}") for one in (named, preferred)}, said
+    assert said["segment_beside"] is None
+    (state / "segment").mkdir()
+    assert inspect("doctor", state, "--json").json["segment_beside"] == str(state / "segment")
+    inspect("doctor", state).says("is not the segment of this state", f"rm -r -- '{state}/segment'")
+
+
 def test_doctor_of_a_state_that_is_written_and_of_none(inspect, sample, scratch):
     state = sample("sample")
     with Writer(state) as writer:

@@ -17,6 +17,8 @@
 #include <algorithm>
 #include <ctime>
 #include <iterator>
+#include <set>
+#include <system_error>
 
 namespace chainbase::inspect {
 
@@ -283,6 +285,32 @@ void declare_info(command& verb) {
 
 namespace {
 
+/// In the folders that this state and new ones may use.
+std::vector<segment_place::orphan> orphans_around(const state_info& info) {
+    std::set<std::filesystem::path> folders;
+    const std::filesystem::path home = info.segment.parent_path();
+    const auto add = [&](const std::filesystem::path& folder) {
+        std::error_code missing;
+        const auto found = std::filesystem::canonical(folder, missing);
+        if (!missing) folders.insert(found);
+    };
+    add("/dev/shm");
+    add(doctor::preferred_place(info.state).memory);
+    if (info.is_in_memory) add(home.parent_path());
+    std::vector<segment_place::orphan> all;
+    for (const std::filesystem::path& folder : folders)
+        for (segment_place::orphan& one : segment_place::orphans(folder))
+            if (one.home != home) all.push_back(std::move(one)); // of a state that was renamed
+    return all;
+}
+
+/// A segment in the folder of a state that has another one; empty without.
+std::filesystem::path segment_beside(const state_info& info) {
+    std::error_code unknown;
+    std::filesystem::path folder = info.state / "segment";
+    return info.is_in_memory && std::filesystem::exists(folder, unknown) ? folder : "";
+}
+
 std::string orphan_text(const segment_place::orphan& one) {
     const std::string made =
         one.state.empty()
@@ -304,16 +332,21 @@ void declare_doctor(command& verb) {
         const std::string next = archive.empty() ? next_step(info) : archive;
         json orphans = json::array();
         std::string text = next + "\n";
-        for (const segment_place::orphan& one : segment_place::orphans("/dev/shm")) {
-            if (one.home == info.segment.parent_path()) continue; // of a state that was renamed
+        for (const segment_place::orphan& one : orphans_around(info)) {
             orphans.push_back({{"home", one.home.string()},
                                {"state", text_or_null(one.state.string())},
                                {"bytes", one.bytes}});
             text += orphan_text(one);
         }
+        const std::filesystem::path beside = segment_beside(info);
+        if (!beside.empty())
+            text += fmt::format("{} is not the segment of this state, which is in {}: if it is not "
+                                "needed any more, remove it: rm -r -- {}\n",
+                                beside.string(), info.segment.string(), quoted(beside));
         const json all{{"schema_version", 1},
                        {"state", call.state},
                        {"next", next},
+                       {"segment_beside", text_or_null(beside.string())},
                        {"orphans", std::move(orphans)}};
         print_or_throw(call.json ? lines_of(all) : text);
     });
