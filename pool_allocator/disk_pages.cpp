@@ -49,33 +49,15 @@ std::uint64_t room_for_files() {
     return room - room / 16;
 }
 
+bool is_memory(const struct statfs& system) noexcept {
+    return system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC;
+}
+
 struct mapping {
     std::byte* base;
-    std::size_t bytes;
     int descriptor;
-    use how;
-
-    void advise() const noexcept {
-        const bool small = missed.load(std::memory_order_relaxed);
-        madvise(base, bytes, small ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
-        if (how != use::append) madvise(base, bytes, small ? MADV_RANDOM : MADV_NORMAL);
-    }
-    /// Writes back what changed of a part of the file and drops it from memory, as far as no other
-    /// process has it mapped. It is read again as small pages; the kernel divides no huge ones that
-    /// it has read, and one of 512 small ones in use keeps all of them.
-    void drop(std::uint64_t offset, std::uint64_t length) const noexcept {
-        const auto at = static_cast<off_t>(offset);
-        const auto many = static_cast<off_t>(length);
-        sync_file_range(descriptor, at, many,
-                        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-                            SYNC_FILE_RANGE_WAIT_AFTER);
-        madvise(base + offset, length, MADV_DONTNEED); // of a shared mapping: it stays in the file
-        posix_fadvise(descriptor, at, many, POSIX_FADV_DONTNEED);
-    }
-    [[nodiscard]] std::uint64_t file_bytes() const noexcept {
-        struct stat status{};
-        return fstat(descriptor, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
-    }
+    std::uint64_t bytes;   ///< of the file, when it was opened
+    std::uint64_t brought; ///< of these into memory
 };
 
 /// The mappings of this process and the thread that looks after them. Never destroyed: the thread
@@ -85,8 +67,6 @@ public:
     void add(const mapping& one) {
         const std::lock_guard lock(mutex_);
         mappings_.push_back(one);
-        one.advise();
-        if (!missed && one.file_bytes() >= worth_a_look && !fits()) turn();
         if (!runs_) background_thread("disk_pages", [this] { run(); }).detach();
         runs_ = true;
     }
@@ -98,7 +78,6 @@ public:
     [[nodiscard]] bool is_here() const noexcept { return origin_.is_here(); }
 
 private:
-    static constexpr std::uint64_t worth_a_look = std::uint64_t{16} << 20;
     static constexpr std::uint64_t part = std::uint64_t{8} << 20;
 
     void run() {
@@ -107,48 +86,40 @@ private:
         while (
             !changed_.wait_for(lock, std::chrono::seconds(1), [&] { return mappings_.empty(); })) {
             const std::uint64_t now = misses_so_far();
-            look(now - before);
+            missed = now - before >= many_misses;
             before = now;
-            if (drops_) drop_all(lock);
+            bring_all(lock);
         }
         missed = false;
         runs_ = false;
     }
-    void look(std::uint64_t misses) noexcept {
-        try {
-            const bool has_room = fits();
-            if (has_room != missed) return;
-            if (!has_room && misses < many_misses) return;
-        } catch (const std::exception&) {
-            return;
+    /// Lets go of the lock between parts, since it takes as long as the disk.
+    void bring_all(std::unique_lock<std::mutex>& lock) noexcept {
+        while (mapping* const one = next_to_bring()) {
+            const std::uint64_t bytes = std::min(part, one->bytes - one->brought);
+            if (fits())
+                posix_fadvise(one->descriptor, static_cast<off_t>(one->brought),
+                              static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
+            one->brought += bytes;
+            lock.unlock();
+            std::this_thread::yield();
+            lock.lock();
         }
-        turn();
     }
-    /// Lets go of the lock between parts, since it takes as long as the disk. A mapping that ends
-    /// meanwhile leaves a part of the next one where it is.
-    void drop_all(std::unique_lock<std::mutex>& lock) noexcept {
-        drops_ = false;
-        for (std::size_t i = 0; i < mappings_.size(); ++i)
-            for (std::uint64_t at = 0; i < mappings_.size(); at += part) {
-                const mapping& one = mappings_[i];
-                if (one.how != use::change || at >= one.file_bytes()) break;
-                one.drop(at, std::min<std::uint64_t>(part, one.bytes - at));
-                lock.unlock();
-                std::this_thread::yield();
-                lock.lock();
-            }
+    [[nodiscard]] mapping* next_to_bring() noexcept {
+        const auto found = std::find_if(mappings_.begin(), mappings_.end(),
+                                        [](const mapping& one) { return one.brought < one.bytes; });
+        return found == mappings_.end() ? nullptr : &*found;
     }
-    void turn() noexcept {
-        missed = !missed;
-        drops_ = missed;
-        for (const mapping& one : mappings_)
-            one.advise();
-    }
-    [[nodiscard]] bool fits() const {
+    [[nodiscard]] bool fits() const noexcept {
         std::uint64_t all = 0;
         for (const mapping& one : mappings_)
-            all += one.file_bytes();
-        return all <= room_for_files();
+            all += one.bytes;
+        try {
+            return all <= room_for_files();
+        } catch (const std::exception&) {
+            return false;
+        }
     }
 
     process_of_origin origin_;
@@ -156,7 +127,6 @@ private:
     std::condition_variable changed_;
     std::vector<mapping> mappings_;
     bool runs_ = false;
-    bool drops_ = false; ///< what is in memory, when the thread comes to it
 };
 
 /// One in each process; a fork's parent has another.
@@ -206,17 +176,28 @@ std::atomic<waiting_threads*> known_threads;
 
 bool has(int descriptor) noexcept {
     struct statfs system{};
-    return fstatfs(descriptor, &system) == 0 && system.f_type != TMPFS_MAGIC &&
-           system.f_type != RAMFS_MAGIC;
+    return fstatfs(descriptor, &system) == 0 && !is_memory(system);
 }
 
-void watch(std::byte* base, std::size_t bytes, int descriptor, use how) noexcept {
+bool has(const std::filesystem::path& file) noexcept {
+    struct statfs system{};
+    return statfs(file.c_str(), &system) == 0 && !is_memory(system);
+}
+
+void watch(std::byte* base, std::size_t bytes, int descriptor, bool changes) noexcept {
     if (!has(descriptor)) {
         madvise(base, bytes, MADV_HUGEPAGE); // a kernel without it still works
         return;
     }
+    madvise(base, bytes, MADV_NOHUGEPAGE);
+    mapping one{base, descriptor, 0, 0};
+    if (changes) {
+        madvise(base, bytes, MADV_RANDOM);
+        struct stat status{};
+        if (fstat(descriptor, &status) == 0) one.bytes = static_cast<std::uint64_t>(status.st_size);
+    }
     try {
-        own(known_watcher).add({base, bytes, descriptor, how});
+        own(known_watcher).add(one);
     } catch (const std::exception&) {
     }
 }

@@ -2,38 +2,34 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 
 /// The pages of mapped files on a disk, and how the kernel is to handle them.
 ///
-/// Pages of files in memory are huge. Those of files on a disk, too, while the memory has room for
-/// all files of this process; but once it has not, each miss would read 2 MiB, and each change
-/// write as much back. So a thread looks each second whether pages are missed that the memory has
-/// no room for; the files then get small pages, nothing is read ahead, and what this process writes
-/// is dropped from memory once. It exists while there are such files.
+/// Pages of files in memory are huge. Those of files on a disk are small: a page is read and
+/// written back whole, so with a huge one each miss reads 2 MiB, and each change writes as much.
+/// Nor is anything read ahead of a file that this process changes, since the kernel does so in
+/// large pages; instead it is brought into memory from one end to the other when it is opened, if
+/// memory has room for it.
 ///
 /// Thread-safe. Whatever fails costs speed and nothing else.
 namespace chainbase::disk_pages {
 
-/// What this process does with a file.
-enum class use {
-    read,   ///< anywhere
-    change, ///< anywhere
-    append, ///< writes it from one end to the other
-};
-
-/// Advises about a mapping of `bytes` from `base` on of the file that `descriptor` has open, now
-/// and, until forget(), when memory becomes short or is enough again.
-void watch(std::byte* base, std::size_t bytes, int descriptor, use how) noexcept;
+/// Advises about a mapping of `bytes` from `base` on of the file that `descriptor` has open, until
+/// forget(). With `changes`, a thread brings the file into memory if there is room for it.
+void watch(std::byte* base, std::size_t bytes, int descriptor, bool changes) noexcept;
 void forget(std::byte* base) noexcept;
 
 /// Whether a file is on a disk, and not in memory.
 [[nodiscard]] bool has(int descriptor) noexcept;
+[[nodiscard]] bool has(const std::filesystem::path& file) noexcept;
 
 /// For tests: what memory has room for, instead of asking the system; 0: ask again.
 void assume_room(std::uint64_t bytes) noexcept;
 
-/// Whether the files of this process have small pages, since memory has no room for all of them.
+/// Whether this process waited for the disk often in the last second: more than now and then,
+/// for pages of files that watch() was told of, or of others.
 [[nodiscard]] bool are_missed() noexcept;
 
 /// How many reads of the disk are to be under way at once.

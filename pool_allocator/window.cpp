@@ -116,10 +116,8 @@ window::window(const place& where, std::string file, file_descriptor descriptor,
                     sharing | MAP_NORESERVE | MAP_FIXED, descriptor_.number(), 0);
     if (at == MAP_FAILED) fail(file_, "map");
     base_ = static_cast<std::byte*>(at);
-    const disk_pages::use use = how == mode::read_only || is_private ? disk_pages::use::read
-                                : kind == window_kind::undo_log      ? disk_pages::use::append
-                                                                     : disk_pages::use::change;
-    disk_pages::watch(base_, length, descriptor_.number(), use);
+    disk_pages::watch(base_, length, descriptor_.number(),
+                      how == mode::read_write || how == mode::create);
 }
 
 window::window(window&& other) noexcept

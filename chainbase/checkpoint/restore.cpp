@@ -4,10 +4,12 @@
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/files.hpp>
 #include <pool_allocator/base/private_folder.hpp>
+#include <pool_allocator/disk_pages.hpp>
 #include <pool_allocator/trace/trace.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,17 +27,23 @@ namespace {
 const trace::site restoring("checkpoint.restore");
 
 /// A file of the segment while it is filled. Written, not mapped: mapping would cost a fault and a
-/// cleared page for each page.
+/// cleared page for each page. On a disk page by page, since the kernel makes large pages of what
+/// is written at once, and later writes them back whole (disk_pages.hpp).
 class filled_file {
 public:
     filled_file(const fs::path& file, std::uint64_t bytes)
-        : file_(disk::of_system().open(file, disk::mode::create)) {
+        : file_(disk::of_system().open(file, disk::mode::create)),
+          at_once_(disk_pages::has(file) ? page_bytes : SIZE_MAX) {
         grow_to(bytes);
     }
 
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     void write(std::uint64_t offset, std::span<const std::byte> content) {
-        file_->write(offset, content);
+        for (std::size_t at = 0; at < content.size();) {
+            const std::size_t length = std::min(at_once_, content.size() - at);
+            file_->write(offset + at, content.subspan(at, length));
+            at += length;
+        }
     }
     /// Throws out_of_space_error, io_error.
     void grow_to(std::uint64_t bytes) {
@@ -45,6 +53,7 @@ public:
 
 private:
     std::unique_ptr<disk_file> file_;
+    std::size_t at_once_;
     std::uint64_t bytes_ = 0;
 };
 

@@ -2,6 +2,7 @@
 // locks; a moved database; calls after closing.
 
 #include <chainbase/database.hpp>
+#include <chainbase/find_together.hpp>
 #include <chainbase/statistics.hpp>
 #include <pool_allocator/base/error.hpp>
 
@@ -179,6 +180,9 @@ TEST_CASE("find_many finds what find does") {
         s.db.find_many<card, by_key>(keys, found);
         s.db.find_many<card, by_key>(tuples, by_tuple);
         CHECK(found == by_tuple);
+        std::vector<const card*> in_threads(count);
+        detail::find_in_threads(s.db.view<card, by_key>(), tuples, std::span(in_threads));
+        CHECK(in_threads == found);
         for (std::size_t i = 0; i < count; ++i)
             CHECK(found[i] == s.at(keys[i]));
     }
@@ -212,6 +216,11 @@ TEST_CASE("find_many by an ordered or ranked key finds the first object that fin
         std::vector<const ticket*> by_tuple(count);
         s.db.find_many<ticket, Tag>(keys, found);
         s.db.find_many<ticket, Tag>(tuples, by_tuple);
+        std::vector<const ticket*> in_threads(count);
+        detail::find_in_threads(s.db.view<ticket, Tag>(), keys, std::span(in_threads));
+        CHECK(in_threads == found);
+        find_together(s.db.view<ticket, Tag>(), keys, std::span(in_threads));
+        CHECK(in_threads == found);
         for (std::size_t i = 0; i < count; ++i) {
             CHECK(found[i] == s.db.find<ticket, Tag>(keys[i]));
             CHECK(by_tuple[i] == s.db.find<ticket, Tag>(std::get<0>(tuples[i])));

@@ -2,11 +2,14 @@
 
 #include <pool_allocator/address_space.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/file_descriptor.hpp>
+#include <pool_allocator/base/page_cache.hpp>
 #include <pool_allocator/disk_pages.hpp>
 #include <pool_allocator/window.hpp>
 
 #include <catch2/catch.hpp>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <tests/support/child_process.hpp>
 #include <tests/support/temporary_folder.hpp>
 
@@ -74,55 +77,84 @@ bool is_on_disk(const std::filesystem::path& folder) {
 
 } // namespace
 
-TEST_CASE(
-    "files that memory has room for get huge pages, others small ones without reading ahead") {
+TEST_CASE("files on a disk have small pages, and are brought into memory if there is room") {
+    if (!is_on_disk(disk_folder())) {
+        WARN("skipped: the working folder is in memory");
+        return;
+    }
+    constexpr std::size_t bytes = std::size_t{20} << 20;
+    const temporary_folder folder(disk_folder());
+    const address_space range(std::size_t{64} << 20, 1);
+    {
+        window file = window::create({&range, 0}, folder / "file", shape);
+        file.grow_to(bytes);
+        for (const char* flag : {"nh", "rr"})
+            CHECK(has(file.base(), flag));
+        CHECK(!has(file.base(), "hg"));
+        file.sync();
+    }
+    const file_descriptor file(::open((folder / "file").c_str(), O_RDONLY | O_CLOEXEC));
+    const auto resident = [&] { return cached_bytes_of(folder / "file").resident.value_or(0); };
+    const auto drop = [&] { return posix_fadvise(file.number(), 0, 0, POSIX_FADV_DONTNEED) == 0; };
+    REQUIRE(comes_true([&] { return drop() && resident() < bytes / 2; }));
+    const auto open = [&](const address_space& in, window::mode how) {
+        return window::open({&in, 0}, folder / "file", shape, how);
+    };
+    const auto looked = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1500)); };
+    {
+        const assumed_room little(bytes / 2);
+        const window here = open(range, window::mode::read_write);
+        looked();
+        CHECK(resident() < bytes / 2);
+    }
+    const assumed_room plenty(2 * bytes);
+    {
+        const address_space elsewhere(std::size_t{64} << 20, 1);
+        const window only_read = open(elsewhere, window::mode::read_only);
+        CHECK(has(only_read.base(), "nh"));
+        looked();
+        CHECK(resident() < bytes / 2);
+    }
+    const window here = open(range, window::mode::read_write);
+    CHECK(comes_true([&] { return resident() >= bytes; }));
+}
+
+TEST_CASE("a process that waits for the disk often knows it, until it does not any more") {
     if (!is_on_disk(disk_folder())) {
         WARN("skipped: the working folder is in memory");
         return;
     }
     const temporary_folder folder(disk_folder());
-    const address_space range(std::size_t{64} << 20, 2);
-    window large = window::create({&range, 0}, folder / "large", shape);
-    large.grow_to(std::size_t{20} << 20);
-    CHECK(has(large.base(), "hg"));
+    const address_space range(std::size_t{64} << 20, 1);
+    window file = window::create({&range, 0}, folder / "file", shape);
+    file.grow_to(std::size_t{32} << 20);
+    file.sync();
     CHECK(!disk_pages::are_missed());
-    {
-        const assumed_room little(std::uint64_t{10} << 20);
-        const window small = window::create({&range, 1}, folder / "small", shape);
-        CHECK(!disk_pages::are_missed()); // a new file takes nothing yet
-    }
-    const assumed_room little(std::uint64_t{10} << 20);
-    const address_space elsewhere(std::size_t{64} << 20, 1);
-    {
-        const window again =
-            window::open({&elsewhere, 0}, folder / "large", shape, window::mode::read_only);
-        CHECK(disk_pages::are_missed());
-        for (const void* at :
-             {static_cast<const void*>(again.base()), static_cast<const void*>(large.base())}) {
-            CHECK(has(at, "nh"));
-            CHECK(has(at, "rr"));
-            CHECK(!has(at, "hg"));
-        }
-        disk_pages::assume_room(std::uint64_t{1} << 40);
-        CHECK(comes_true([] { return !disk_pages::are_missed(); }));
-        CHECK(has(large.base(), "hg"));
-        CHECK(!has(large.base(), "rr"));
-    }
+    const auto read_from_disk = [&] {
+        madvise(file.base(), file.bytes(), MADV_DONTNEED); // the file has it
+        const file_descriptor again(::open((folder / "file").c_str(), O_RDONLY | O_CLOEXEC));
+        posix_fadvise(again.number(), 0, 0, POSIX_FADV_DONTNEED);
+        for (std::size_t at = 0; at < file.bytes(); at += window_header::page_bytes)
+            (void)*static_cast<volatile std::byte*>(file.base() + at);
+    };
+    CHECK(comes_true([&] {
+        read_from_disk();
+        return disk_pages::are_missed();
+    }));
+    CHECK(comes_true([] { return !disk_pages::are_missed(); }));
 }
 
-TEST_CASE("files in memory have huge pages, whatever room there is") {
+TEST_CASE("files in memory have huge pages") {
     const std::filesystem::path memory = memory_or_disk();
     if (is_on_disk(memory)) {
         WARN("skipped: there is no folder in memory");
         return;
     }
     const temporary_folder folder(memory);
-    const assumed_room none(1);
     const address_space range(std::size_t{64} << 20, 1);
     window file = window::create({&range, 0}, folder / "file", shape);
     file.grow_to(std::size_t{20} << 20);
     CHECK(has(file.base(), "hg"));
-    CHECK(!disk_pages::are_missed());
 }
 
 TEST_CASE("each part is looked at once, by several threads, and a failure is thrown") {
