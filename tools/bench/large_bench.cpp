@@ -77,29 +77,43 @@ struct disk_count {
 /// Memory that is taken away from everything else on the machine, caches of files too.
 class taken_memory {
 public:
-    /// Leaves `left` bytes available. Throws error when there is less, or too much of it could be
-    /// swapped out.
+    /// Leaves about `left` bytes available. In pieces, since what is available is an estimate that
+    /// gets better the less there is. Throws error when there is less, limit_error.
     explicit taken_memory(std::uint64_t left) {
-        const std::uint64_t available = resource_limits::available_memory().value_or(0);
-        if (available <= left)
+        if (available() <= left)
             throw error(fmt::format("bench: {} bytes of memory are available, and {} are to be "
                                     "left; take less with --memory-left",
-                                    available, left));
-        bytes_ = available - left;
-        at_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-        if (at_ == MAP_FAILED) throw_no_addresses(bytes_);
-        if (mlock(at_, bytes_) != 0)
-            spdlog::warn("bench: the memory that is taken away cannot be locked (ulimit -l), so a "
-                         "machine with swap may give some back");
+                                    available(), left));
+        while (true) {
+            const std::uint64_t now = available();
+            if (now < left + least) break;
+            take(std::max((now - left) / 2 / least, std::uint64_t{1}) * least);
+        }
     }
-    ~taken_memory() { munmap(at_, bytes_); }
+    ~taken_memory() {
+        for (const auto& [at, bytes] : pieces_)
+            munmap(at, bytes);
+    }
     taken_memory(const taken_memory&) = delete;
     taken_memory& operator=(const taken_memory&) = delete;
 
 private:
-    std::size_t bytes_ = 0;
-    void* at_ = nullptr;
+    static constexpr std::uint64_t least = std::uint64_t{16} << 20;
+
+    static std::uint64_t available() { return resource_limits::available_memory().value_or(0); }
+
+    void take(std::uint64_t bytes) {
+        pieces_.reserve(pieces_.size() + 1);
+        void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+        if (at == MAP_FAILED) throw_no_addresses(bytes);
+        pieces_.emplace_back(at, bytes);
+        if (mlock(at, bytes) != 0 && pieces_.size() == 1)
+            spdlog::warn("bench: the memory that is taken away cannot be locked (ulimit -l), so a "
+                         "machine with swap may give some back");
+    }
+
+    std::vector<std::pair<void*, std::uint64_t>> pieces_;
 };
 
 /// Accounts at random: each as often as any other, or u^8 of them, which takes half of all from

@@ -4,13 +4,11 @@
 #include <tools/bench/crash_engine.hpp>
 #include <tools/bench/large_engine.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <span>
-#include <vector>
 
 /// Accounts in byte stores.
 namespace chainbase::bench {
@@ -43,7 +41,7 @@ inline byte_pair_key balance_bytes(const account& object) noexcept {
 /// The work of the benches `crash` and `large` in a store that keeps a crash_account by name. A
 /// Store has begin() and commit() for a transaction, and in it put(name, account), get(name) and
 /// put_head(number); `accounts_at_once` is the number filled in one transaction. It may have
-/// append(), for names in order, and put_at_once(), where put() is not read before commit().
+/// put_at_once(), where put() is not read before commit().
 template <typename Store>
 class accounts_as_bytes : public crash_engine, public large_engine {
 public:
@@ -73,22 +71,15 @@ public:
         stop();
     }
 
-    /// In the order of names: trees then have full pages.
     void fill_large(std::uint32_t count) final {
-        std::vector<account_name> names(count);
-        for (std::uint32_t i = 0; i < count; ++i)
-            names[i] = crash_plan::name_of(i);
-        std::sort(names.begin(), names.end());
-        constexpr std::size_t at_once = 10'000;
-        for (std::size_t i = 0; i < names.size(); ++i) {
+        constexpr std::uint32_t at_once = 10'000;
+        for (std::uint32_t i = 0; i < count; ++i) {
             if (i % at_once == 0) self().begin();
+            const account_name name = crash_plan::name_of(i);
             crash_account fresh;
-            fresh.balance = first_balance_of(names[i]);
-            if constexpr (requires { self().append(names[i], fresh); })
-                self().append(names[i], fresh);
-            else
-                self().put_new(names[i], fresh);
-            if ((i + 1) % at_once == 0 || i + 1 == names.size()) self().commit();
+            fresh.balance = first_balance_of(name);
+            self().put_new(name, fresh);
+            if ((i + 1) % at_once == 0 || i + 1 == count) self().commit();
         }
     }
     void begin_block() final { self().begin(); }

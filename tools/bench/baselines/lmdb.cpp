@@ -305,19 +305,16 @@ private:
         return value_of<Value>(value);
     }
     template <typename Key, typename Value>
-    void put_in(MDB_dbi tree, const Key& key, const Value& content, unsigned flags = 0) {
+    void put_in(MDB_dbi tree, const Key& key, const Value& content) {
         MDB_val name = bytes_of(key);
         MDB_val value = bytes_of(content);
-        check(mdb_put(txn_, tree, &name, &value, flags), "put");
+        check(mdb_put(txn_, tree, &name, &value, 0), "put");
     }
     crash_account get(const account_name& name) { return value_at<crash_account>(accounts_, name); }
     void put(const account_name& name, const crash_account& value) {
         put_in(accounts_, name, value);
     }
     void put_new(const account_name& name, const crash_account& value) { put(name, value); }
-    void append(const account_name& name, const crash_account& value) {
-        put_in(accounts_, name, value, MDB_APPEND);
-    }
     void put_head(std::uint64_t number) { put_in(head_, 'h', number); }
 
     MDB_env* env_ = nullptr;
