@@ -21,7 +21,7 @@ void find_in_threads(const View& view, const Keys& keys, std::span<Pointer> foun
     const std::size_t count = std::ranges::size(keys);
     const std::size_t parts =
         std::clamp<std::size_t>(count / keys_worth_a_thread, 1, disk_pages::reads_at_once);
-    disk_pages::together(parts, [&](std::size_t part) {
+    disk_pages::in_parallel(parts, [&](std::size_t part) {
         const std::size_t begin = count * part / parts;
         const std::size_t end = count * (part + 1) / parts;
         view.find_many(std::ranges::subrange(first + static_cast<distance>(begin),

@@ -1,4 +1,5 @@
 #include <pool_allocator/base/background_thread.hpp>
+#include <pool_allocator/base/file_descriptor.hpp>
 #include <pool_allocator/base/process_of_origin.hpp>
 #include <pool_allocator/base/resource_limits.hpp>
 #include <pool_allocator/base/thread_pool.hpp>
@@ -20,19 +21,19 @@
 #include <limits>
 #include <memory>
 #include <mutex>
-#include <thread>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 namespace chainbase::disk_pages {
 
 namespace {
 
-std::atomic<bool> missed{false};
-
 std::atomic<std::uint64_t> assumed_room{0};
 
-/// In a second: fewer are those of a program that starts.
-constexpr std::uint64_t many_misses = 32;
+/// In a second. A disk that answers in 80 us makes a process that waits for it all the time miss
+/// 12,000; a few hundred are a start, or a page now and then.
+constexpr double many_misses = 32;
 
 std::uint64_t misses_so_far() noexcept {
     struct rusage used{};
@@ -56,9 +57,27 @@ bool is_memory(const struct statfs& system) noexcept {
 struct mapping {
     std::byte* base;
     int descriptor;
-    std::uint64_t bytes;   ///< of the file, when it was opened
-    std::uint64_t brought; ///< of these into memory
+    std::uint64_t end = 0;   ///< of the part of the file that is to be in memory
+    std::uint64_t begin = 0; ///< of that, what was not yet asked for
+    std::uint64_t held = 0;  ///< bytes, holes not included
 };
+
+/// Asks for the file's bytes from `begin` on, without holes, which would take memory. Returns where
+/// to go on; `end` when nothing is left.
+std::uint64_t read_ahead(const file_descriptor& file, std::uint64_t begin, std::uint64_t end) {
+    constexpr std::uint64_t at_once = std::uint64_t{8} << 20;
+    constexpr std::uint64_t call = std::uint64_t{128} << 10; // the kernel reads no more in one
+    const off_t data = lseek(file.number(), static_cast<off_t>(begin), SEEK_DATA);
+    if (data < 0) return end;
+    const off_t hole = lseek(file.number(), data, SEEK_HOLE);
+    const auto from = static_cast<std::uint64_t>(data);
+    const std::uint64_t to =
+        std::min({hole < 0 ? end : static_cast<std::uint64_t>(hole), end, from + at_once});
+    for (std::uint64_t at = from; at < to; at += call)
+        posix_fadvise(file.number(), static_cast<off_t>(at),
+                      static_cast<off_t>(std::min(call, to - at)), POSIX_FADV_WILLNEED);
+    return std::max(to, begin + 1);
+}
 
 /// The mappings of this process and the thread that looks after them. Never destroyed: the thread
 /// ends by itself when there is no mapping left.
@@ -69,54 +88,57 @@ public:
         mappings_.push_back(one);
         if (!runs_) background_thread("disk_pages", [this] { run(); }).detach();
         runs_ = true;
+        changed_.notify_all();
     }
     void remove(const std::byte* base) {
         const std::lock_guard lock(mutex_);
         std::erase_if(mappings_, [&](const mapping& one) { return one.base == base; });
-        if (mappings_.empty()) changed_.notify_all();
+        changed_.notify_all();
     }
+    [[nodiscard]] bool misses() const noexcept { return misses_; }
     [[nodiscard]] bool is_here() const noexcept { return origin_.is_here(); }
 
 private:
-    static constexpr std::uint64_t part = std::uint64_t{8} << 20;
+    using steady = std::chrono::steady_clock;
 
     void run() {
         std::unique_lock lock(mutex_);
-        std::uint64_t before = misses_so_far();
-        while (
-            !changed_.wait_for(lock, std::chrono::seconds(1), [&] { return mappings_.empty(); })) {
-            const std::uint64_t now = misses_so_far();
-            missed = now - before >= many_misses;
-            before = now;
-            bring_all(lock);
+        count();
+        while (!mappings_.empty()) {
+            if (!read_some(lock)) changed_.wait_for(lock, std::chrono::seconds(1));
+            if (steady::now() - counted_at_ >= std::chrono::seconds(1))
+                misses_ = count() >= many_misses;
         }
-        missed = false;
+        misses_ = false;
         runs_ = false;
     }
-    /// Lets go of the lock between parts, since it takes as long as the disk.
-    void bring_all(std::unique_lock<std::mutex>& lock) noexcept {
-        while (mapping* const one = next_to_bring()) {
-            const std::uint64_t bytes = std::min(part, one->bytes - one->brought);
-            if (fits())
-                posix_fadvise(one->descriptor, static_cast<off_t>(one->brought),
-                              static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
-            one->brought += bytes;
-            lock.unlock();
-            std::this_thread::yield();
-            lock.lock();
-        }
+    /// The misses per second since the last call.
+    double count() noexcept {
+        const std::uint64_t before = std::exchange(counted_, misses_so_far());
+        const auto since = std::exchange(counted_at_, steady::now());
+        const std::chrono::duration<double> passed = counted_at_ - since;
+        return static_cast<double>(counted_ - before) / passed.count();
     }
-    [[nodiscard]] mapping* next_to_bring() noexcept {
-        const auto found = std::find_if(mappings_.begin(), mappings_.end(),
-                                        [](const mapping& one) { return one.brought < one.bytes; });
-        return found == mappings_.end() ? nullptr : &*found;
+    /// Asks for a part of a file, without the lock. Returns whether there may be more.
+    bool read_some(std::unique_lock<std::mutex>& lock) noexcept {
+        const auto next = std::find_if(mappings_.begin(), mappings_.end(),
+                                       [](const mapping& one) { return one.begin < one.end; });
+        if (next == mappings_.end()) return false;
+        const mapping one = *next;
+        const std::uint64_t all =
+            std::accumulate(mappings_.begin(), mappings_.end(), std::uint64_t{0},
+                            [](std::uint64_t sum, const mapping& each) { return sum + each.held; });
+        const file_descriptor file(fcntl(one.descriptor, F_DUPFD_CLOEXEC, 0)); // it may be closed
+        lock.unlock();
+        const std::uint64_t done = fits(all) ? read_ahead(file, one.begin, one.end) : one.end;
+        lock.lock();
+        for (mapping& each : mappings_)
+            if (each.base == one.base) each.begin = std::max(each.begin, done);
+        return true;
     }
-    [[nodiscard]] bool fits() const noexcept {
-        std::uint64_t all = 0;
-        for (const mapping& one : mappings_)
-            all += one.bytes;
+    [[nodiscard]] static bool fits(std::uint64_t bytes) noexcept {
         try {
-            return all <= room_for_files();
+            return bytes <= room_for_files();
         } catch (const std::exception&) {
             return false;
         }
@@ -126,6 +148,9 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<mapping> mappings_;
+    std::uint64_t counted_ = 0;
+    steady::time_point counted_at_{};
+    std::atomic<bool> misses_{false};
     bool runs_ = false;
 };
 
@@ -148,14 +173,14 @@ std::atomic<watcher*> known_watcher;
 /// Threads that wait for the disk.
 class waiting_threads {
 public:
-    void run(std::size_t parts, const std::function<void(std::size_t)>& look) {
+    void run(std::size_t parts, const std::function<void(std::size_t)>& read) {
         if (busy_.exchange(true)) { // also with an outer call of this thread
             for (std::size_t i = 0; i < parts; ++i)
-                look(i);
+                read(i);
             return;
         }
         const turn of_this_call{busy_};
-        threads_.run(parts, look);
+        threads_.run(parts, read);
     }
     [[nodiscard]] bool is_here() const noexcept { return origin_.is_here(); }
 
@@ -174,27 +199,28 @@ std::atomic<waiting_threads*> known_threads;
 
 } // namespace
 
-bool has(int descriptor) noexcept {
+bool is_on_disk(int descriptor) noexcept {
     struct statfs system{};
     return fstatfs(descriptor, &system) == 0 && !is_memory(system);
 }
 
-bool has(const std::filesystem::path& file) noexcept {
+bool is_on_disk(const std::filesystem::path& file) noexcept {
     struct statfs system{};
     return statfs(file.c_str(), &system) == 0 && !is_memory(system);
 }
 
-void watch(std::byte* base, std::size_t bytes, int descriptor, bool changes) noexcept {
-    if (!has(descriptor)) {
+void advise(std::byte* base, std::size_t bytes, int descriptor, bool changes) noexcept {
+    if (!is_on_disk(descriptor)) {
         madvise(base, bytes, MADV_HUGEPAGE); // a kernel without it still works
         return;
     }
     madvise(base, bytes, MADV_NOHUGEPAGE);
-    mapping one{base, descriptor, 0, 0};
-    if (changes) {
-        madvise(base, bytes, MADV_RANDOM);
-        struct stat status{};
-        if (fstat(descriptor, &status) == 0) one.bytes = static_cast<std::uint64_t>(status.st_size);
+    madvise(base, bytes, MADV_RANDOM);
+    mapping one{base, descriptor};
+    struct stat status{};
+    if (changes && fstat(descriptor, &status) == 0) {
+        one.end = static_cast<std::uint64_t>(status.st_size);
+        one.held = static_cast<std::uint64_t>(status.st_blocks) * 512;
     }
     try {
         own(known_watcher).add(one);
@@ -212,18 +238,19 @@ void assume_room(std::uint64_t bytes) noexcept {
 }
 
 bool are_missed() noexcept {
-    return missed.load(std::memory_order_relaxed);
+    const watcher* const there = known_watcher.load();
+    return there && there->is_here() && there->misses();
 }
 
-void together(std::size_t parts, const std::function<void(std::size_t)>& look) {
+void in_parallel(std::size_t parts, const std::function<void(std::size_t)>& read) {
     waiting_threads* threads = nullptr;
     try {
         threads = &own(known_threads);
     } catch (const std::exception&) { // no threads
     }
-    if (threads) return threads->run(parts, look);
+    if (threads) return threads->run(parts, read);
     for (std::size_t i = 0; i < parts; ++i)
-        look(i);
+        read(i);
 }
 
 } // namespace chainbase::disk_pages

@@ -116,8 +116,8 @@ window::window(const place& where, std::string file, file_descriptor descriptor,
                     sharing | MAP_NORESERVE | MAP_FIXED, descriptor_.number(), 0);
     if (at == MAP_FAILED) fail(file_, "map");
     base_ = static_cast<std::byte*>(at);
-    disk_pages::watch(base_, length, descriptor_.number(),
-                      how == mode::read_write || how == mode::create);
+    disk_pages::advise(base_, length, descriptor_.number(),
+                       how == mode::read_write || how == mode::create);
 }
 
 window::window(window&& other) noexcept
@@ -209,7 +209,7 @@ void window::extend(std::size_t offset, std::size_t length) {
     cover(end);
     allocate(offset, length);
     make_resident(base_, offset, end,
-                  kind_ != window_kind::undo_log && !disk_pages::has(descriptor_.number()));
+                  kind_ != window_kind::undo_log && !disk_pages::is_on_disk(descriptor_.number()));
     set_bytes(std::max(bytes_, end));
 }
 

@@ -33,7 +33,7 @@ class filled_file {
 public:
     filled_file(const fs::path& file, std::uint64_t bytes)
         : file_(disk::of_system().open(file, disk::mode::create)),
-          at_once_(disk_pages::has(file) ? page_bytes : SIZE_MAX) {
+          at_once_(disk_pages::is_on_disk(file) ? page_bytes : SIZE_MAX) {
         grow_to(bytes);
     }
 

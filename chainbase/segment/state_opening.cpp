@@ -34,6 +34,17 @@ namespace {
 constexpr const char* in_state_folder = "none"; ///< as a memory folder
 constexpr const char* stays_there = "it was there before";
 
+/// What is in the state folder under the segment's name, while that is in memory, is not known.
+void set_aside(const fs::path& unknown) {
+    if (!fs::exists(unknown)) return;
+    fs::path aside = unknown.string() + ".beside";
+    for (int n = 2; !rename_new(unknown, aside); ++n)
+        aside = unknown.string() + ".beside." + std::to_string(n);
+    spdlog::warn("{}: is not the segment of this state, which was in memory; it is now {}; remove "
+                 "it when it is not needed any more",
+                 unknown.string(), aside.string());
+}
+
 /// Requires the writer's lock.
 void put_back_former(const fs::path& state, const segment_place& place) {
     if (!is_set_aside(place)) return;
@@ -426,6 +437,7 @@ void state_opening::require_persistent(const segment_place& place) const {
 void state_opening::put_in_place(segment_place next, const std::array<std::byte, 16>& identity) {
     const fs::path old = next.home() / "segment.old";
     remove_tree(old);
+    if (place_.is_in_memory() && !next.is_in_memory()) set_aside(next.folder());
     if (fs::exists(next.folder())) disk::of_system().rename(next.folder(), old);
     next.settle(identity);
     remove_tree(old);

@@ -1,30 +1,50 @@
+#include <pool_allocator/base/background_thread.hpp>
 #include <pool_allocator/base/thread_pool.hpp>
 
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <latch>
 #include <mutex>
+#include <thread>
 #include <utility>
+#include <vector>
 
 namespace chainbase {
 
+/// Not boost::asio::thread_pool, which waits for ever when only some of its threads can be started.
 struct thread_pool::workers {
-    explicit workers(unsigned count) : pool(count) {}
-    boost::asio::thread_pool pool;
+    explicit workers(unsigned count) {
+        threads.reserve(count);
+        try {
+            while (threads.size() < count)
+                threads.push_back(background_thread("pool", [this] { context.run(); }));
+        } catch (const std::exception&) {
+            if (threads.empty()) throw;
+        }
+    }
+    ~workers() {
+        stays.reset();
+        for (std::thread& one : threads)
+            one.join();
+    }
+    workers(const workers&) = delete;
+    workers& operator=(const workers&) = delete;
+
+    boost::asio::io_context context;
+    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> stays{
+        context.get_executor()};
+    std::vector<std::thread> threads;
 };
 
-thread_pool::thread_pool(unsigned threads)
-    : count_(threads), pool_(std::make_unique<workers>(threads)) {}
+thread_pool::thread_pool(unsigned threads) : pool_(std::make_unique<workers>(threads)) {}
 
 thread_pool::~thread_pool() {
-    if (origin_.is_here())
-        pool_->pool.join();
-    else
-        leak(std::move(pool_));
+    if (!origin_.is_here()) leak(std::move(pool_));
 }
 
 void thread_pool::run(std::size_t count, const std::function<void(std::size_t)>& work) {
@@ -42,12 +62,12 @@ void thread_pool::run(std::size_t count, const std::function<void(std::size_t)>&
             if (!failure) failure = std::current_exception();
         }
     };
-    const auto others = static_cast<std::ptrdiff_t>(std::min<std::size_t>(count_, count - 1));
+    const auto others = static_cast<std::ptrdiff_t>(std::min(pool_->threads.size(), count - 1));
     std::latch done(others);
     std::ptrdiff_t posted = 0;
     try {
         for (; posted < others; ++posted)
-            boost::asio::post(pool_->pool, [&] {
+            boost::asio::post(pool_->context, [&] {
                 take_part();
                 done.count_down();
             });

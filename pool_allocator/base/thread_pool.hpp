@@ -11,7 +11,7 @@ namespace chainbase {
 /// Threads that share a batch of work with the calling thread.
 class thread_pool {
 public:
-    /// Throws std::system_error when no thread can be started.
+    /// With fewer threads if the system allows no more. Throws limit_error when it allows none.
     explicit thread_pool(unsigned threads);
     ~thread_pool();
     thread_pool(const thread_pool&) = delete;
@@ -24,7 +24,6 @@ public:
 
 private:
     process_of_origin origin_;
-    unsigned count_;
     struct workers;
     std::unique_ptr<workers> pool_;
 };

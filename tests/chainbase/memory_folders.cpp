@@ -540,6 +540,16 @@ TEST_CASE("a segment beside the place of another is removed only if a move left 
     fs::rename(kept, beside); // somebody put it there
     CHECK(opens());
     CHECK(fs::exists(beside / "header"));
+    for (const char* aside : {"segment.beside", "segment.beside.2"}) {
+        CHECK(things(s.state, on_disk).count() == 1); // closed by it, in memory
+        CHECK(things(s.state, on_disk).count() == 1);
+        CHECK(fs::exists(s.state / aside / "header"));
+        CHECK(s.homes() == 0);
+        things(s.state, s.how()).db.close();
+        things(s.state, s.how()).db.close();
+        CHECK(s.homes() == 1);
+        if (!fs::exists(beside)) fs::copy(s.state / "segment.beside", beside);
+    }
 }
 
 TEST_CASE("a malformed place of a segment is refused") {

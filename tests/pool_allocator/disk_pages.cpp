@@ -11,7 +11,9 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <tests/support/child_process.hpp>
+#include <tests/support/lowered_limit.hpp>
 #include <tests/support/temporary_folder.hpp>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -72,7 +74,7 @@ bool is_on_disk(const std::filesystem::path& folder) {
     const temporary_folder probe(folder);
     std::ofstream(probe / "file") << "x";
     const file_descriptor file(::open((probe / "file").c_str(), O_RDONLY | O_CLOEXEC));
-    return disk_pages::has(file.number());
+    return disk_pages::is_on_disk(file.number());
 }
 
 } // namespace
@@ -161,7 +163,7 @@ TEST_CASE("each part is looked at once, by several threads, and a failure is thr
     std::array<std::atomic<int>, 100> looked{};
     std::atomic<int> at_once{0};
     std::atomic<int> most{0};
-    disk_pages::together(looked.size(), [&](std::size_t part) {
+    disk_pages::in_parallel(looked.size(), [&](std::size_t part) {
         const int now = ++at_once;
         int known = most;
         while (known < now && !most.compare_exchange_weak(known, now)) {
@@ -172,23 +174,41 @@ TEST_CASE("each part is looked at once, by several threads, and a failure is thr
     });
     CHECK(std::all_of(looked.begin(), looked.end(), [](const auto& times) { return times == 1; }));
     CHECK(most > 8);
-    CHECK_THROWS_AS(disk_pages::together(10,
-                                         [](std::size_t part) {
-                                             if (part == 7) throw not_found_error("seven");
-                                         }),
+    CHECK_THROWS_AS(disk_pages::in_parallel(10,
+                                            [](std::size_t part) {
+                                                if (part == 7) throw not_found_error("seven");
+                                            }),
                     not_found_error);
     // A call within another one takes its own turn.
     std::atomic<int> inner{0};
-    disk_pages::together(
-        4, [&](std::size_t) { disk_pages::together(4, [&](std::size_t) { ++inner; }); });
+    disk_pages::in_parallel(
+        4, [&](std::size_t) { disk_pages::in_parallel(4, [&](std::size_t) { ++inner; }); });
     CHECK(inner == 16);
 }
 
 TEST_CASE("a fork has threads of its own") {
-    disk_pages::together(2, [](std::size_t) {});
+    disk_pages::in_parallel(2, [](std::size_t) {});
     CHECK(succeeds_in_child([] {
         std::atomic<int> looked{0};
-        disk_pages::together(10, [&](std::size_t) { ++looked; });
+        disk_pages::in_parallel(10, [&](std::size_t) { ++looked; });
         if (looked != 10) std::abort();
     }));
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they take any addresses
+TEST_CASE("where only some threads can be started, these do all parts") {
+    CHECK(succeeds_in_child([] {
+        alarm(60); // a thread that waits for ever
+        std::ifstream statm("/proc/self/statm");
+        std::uint64_t pages = 0;
+        statm >> pages;
+        const rlim_t addresses = pages * 4096 + (std::uint64_t{100} << 20); // a few stacks of 8 MiB
+        const lowered_limit limit(RLIMIT_AS, addresses);
+        for (int times = 0; times < 3; ++times) {
+            std::atomic<int> done{0};
+            disk_pages::in_parallel(64, [&](std::size_t) { ++done; });
+            if (done != 64) std::abort();
+        }
+    }));
+}
+#endif

@@ -347,3 +347,43 @@ def test_the_root_report_has_every_row_and_leaves_nothing_behind(report, scratch
 def test_the_root_bench_replays_nothing_where_it_is_told_so(report):
     rows = root_rows(report, "--operations", 0)
     assert "diff_1" in rows and "replay_with_root" not in rows
+
+
+# --- large ---
+
+MIXES = ("reads", "half_changes", "skewed_reads", "skewed_half_changes")
+LARGE = {"fill", "object_bytes"} | {
+    f"{mix}{figure}" for mix in MIXES for figure in ("", "_p99", "_disk_read", "_disk_written")
+}
+AHEAD = {
+    f"{mix}_ahead{figure}"
+    for mix in MIXES
+    for figure in ("", "_disk_read", "_disk_written")
+}
+SMALL = ("large", "--objects", 1000, "--seconds", 0.02, "--rounds", 1)
+
+
+def test_the_large_report_has_every_row_and_leaves_nothing_behind(report, scratch):
+    place = ("--directory", scratch, "--memory", scratch)
+    found = report(*SMALL, "--memory-left", 0, *place)
+    rows = by_engine(found["rows"])
+    counted = {row for row in LARGE | AHEAD if "_disk_" in row}
+    if "reads_disk_read" in rows["chainbase"]:  # the kernel tells the device of the folder
+        counted = set()
+    own = (LARGE | AHEAD) - counted
+    assert rows == {
+        **{"chainbase_memory": own, "chainbase": own},
+        **{"lmdb": LARGE - counted, "rocksdb": LARGE - counted},
+    }
+    for row in found["rows"]:
+        is_bytes = "bytes" in row["operation"] or "_disk_" in row["operation"]
+        assert row["metric"] == ("bytes" if is_bytes else "ns"), row
+        assert is_bytes or row["value"] > 0, row
+    assert os.listdir(scratch) == []
+
+
+def test_large_takes_no_memory_that_is_not_there(bench, scratch):
+    place = ("--engines", "chainbase", "--directory", scratch)
+    result = bench(*SMALL, "--memory-left", "1024TiB", *place, code=1)
+    assert "--memory-left" in result.err
+    assert os.listdir(scratch) == []

@@ -1,5 +1,6 @@
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/resource_limits.hpp>
+#include <pool_allocator/disk_pages.hpp>
 #include <pool_allocator/trace/trace_histogram.hpp>
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/benches.hpp>
@@ -59,8 +60,9 @@ struct disk_count {
     std::uint64_t read = 0;
     std::uint64_t written = 0;
 
-    /// Zero where the folder is on no device, as on tmpfs.
-    static disk_count below(const fs::path& folder) {
+    /// Nothing where the kernel does not say on which device the folder is; zeros on tmpfs.
+    static std::optional<disk_count> below(const fs::path& folder) {
+        if (!disk_pages::is_on_disk(folder)) return disk_count();
         struct stat status{};
         if (stat(folder.c_str(), &status) != 0) return {};
         std::ifstream file(
@@ -70,7 +72,7 @@ struct disk_count {
             file >> word;
         if (!file) return {};
         constexpr std::uint64_t sector = 512;
-        return {words[2] * sector, words[6] * sector};
+        return disk_count{words[2] * sector, words[6] * sector};
     }
 };
 
@@ -78,12 +80,8 @@ struct disk_count {
 class taken_memory {
 public:
     /// Leaves about `left` bytes available. In pieces, since what is available is an estimate that
-    /// gets better the less there is. Throws error when there is less, limit_error.
+    /// gets better the less there is. Throws limit_error.
     explicit taken_memory(std::uint64_t left) {
-        if (available() <= left)
-            throw error(fmt::format("bench: {} bytes of memory are available, and {} are to be "
-                                    "left; take less with --memory-left",
-                                    available(), left));
         while (true) {
             const std::uint64_t now = available();
             if (now < left + least) break;
@@ -97,10 +95,10 @@ public:
     taken_memory(const taken_memory&) = delete;
     taken_memory& operator=(const taken_memory&) = delete;
 
+    static std::uint64_t available() { return resource_limits::available_memory().value_or(0); }
+
 private:
     static constexpr std::uint64_t least = std::uint64_t{16} << 20;
-
-    static std::uint64_t available() { return resource_limits::available_memory().value_or(0); }
 
     void take(std::uint64_t bytes) {
         pieces_.reserve(pieces_.size() + 1);
@@ -153,6 +151,7 @@ constexpr mix_of_work mixes[] = {
     {"half_changes", 0.5, false, false},
     {"half_changes_ahead", 0.5, false, true},
     {"skewed_reads", 0, true, false},
+    {"skewed_reads_ahead", 0, true, true},
     {"skewed_half_changes", 0.5, true, false},
     {"skewed_half_changes_ahead", 0.5, true, true},
 };
@@ -202,19 +201,20 @@ private:
         double ns = 0;
         std::uint64_t operations = 0;
         trace::histogram each;
-        disk_count disk;
+        std::optional<disk_count> disk;
     };
 
     cost run(const mix_of_work& mix, random_accounts& accounts, double seconds) {
         cost sum;
-        const disk_count before = disk_count::below(folder_);
+        const auto before = disk_count::below(folder_);
         const auto begin = steady::now();
         const auto end = begin + std::chrono::duration<double>(seconds);
         while (sum.operations == 0 || steady::now() < end)
             apply_block(mix, accounts, sum);
         sum.ns = std::chrono::duration<double, std::nano>(steady::now() - begin).count();
-        const disk_count after = disk_count::below(folder_);
-        sum.disk = {after.read - before.read, after.written - before.written};
+        const auto after = disk_count::below(folder_);
+        if (before && after)
+            sum.disk = {after->read - before->read, after->written - before->written};
         return sum;
     }
     void apply_block(const mix_of_work& mix, random_accounts& accounts, cost& sum) {
@@ -244,10 +244,11 @@ private:
         if (!mix.known_ahead)
             out_.add(name + "_p99", metric::ns,
                      static_cast<double>(sum.each.quantile(0.99, UINT64_MAX)));
+        if (!sum.disk) return;
         out_.add(name + "_disk_read", metric::bytes,
-                 static_cast<double>(sum.disk.read) / operations);
+                 static_cast<double>(sum.disk->read) / operations);
         out_.add(name + "_disk_written", metric::bytes,
-                 static_cast<double>(sum.disk.written) / operations);
+                 static_cast<double>(sum.disk->written) / operations);
     }
 
     large_engine& engine_;
@@ -277,6 +278,10 @@ void run_large(const large_options& options) {
     constexpr std::uintmax_t per_object = 250;
     const std::uintmax_t needed = (std::uintmax_t{256} << 20) + options.objects * per_object;
     require_space(options.directory, needed, "fewer objects");
+    if (options.memory_left >= taken_memory::available())
+        throw error(fmt::format("bench: {} bytes of memory are available, and {} are to be left; "
+                                "name less with --memory-left",
+                                taken_memory::available(), options.memory_left));
     const bench_run run("large", options);
     measurements measured;
     run.each_engine(all_engines, options.engines, [&](const large_engine_entry& entry) {

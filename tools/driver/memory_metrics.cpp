@@ -1,3 +1,4 @@
+#include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/page_cache.hpp>
 #include <tools/driver/memory_metrics.hpp>
 #include <tools/process_disk.hpp>
@@ -31,6 +32,15 @@ std::string type_of(const std::string& file) {
     return is_key ? file.substr(0, before) : std::string();
 }
 
+/// One file that cannot be asked hides no other figure.
+cached_bytes cached_or_unknown(const fs::path& file) {
+    try {
+        return cached_bytes_of(file);
+    } catch (const io_error&) {
+        return {{}, {}, {}, {}};
+    }
+}
+
 struct segment_cache {
     cached_bytes all;
     cached_bytes log;
@@ -46,7 +56,7 @@ struct segment_cache {
 private:
     void add(const fs::path& file) {
         const std::string name = file.filename();
-        const cached_bytes found = cached_bytes_of(file);
+        const cached_bytes found = cached_or_unknown(file);
         all += found;
         if (const std::string type = type_of(name); !type.empty())
             types[type] += found;

@@ -2,6 +2,7 @@
 #include <pool_allocator/base/decimal.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/file_error.hpp>
+#include <pool_allocator/disk_pages.hpp>
 #include <tools/inspect/maintenance/warm.hpp>
 #include <tools/inspect/memory/mapped_pages.hpp>
 #include <tools/inspect/state/named_state.hpp>
@@ -79,6 +80,7 @@ resident_file::resident_file(const std::filesystem::path& file, std::uint64_t mo
         ::munmap(reserved_, reserved_bytes_);
         throw_file_error(file, "map");
     }
+    if (disk_pages::is_on_disk(descriptor_.number())) ::madvise(base_, bytes_, MADV_RANDOM);
 }
 
 resident_file::~resident_file() {
@@ -132,8 +134,10 @@ void resident_file::read_slowly(extent part) {
 }
 
 void resident_file::announce(extent part) noexcept {
-    ::posix_fadvise(descriptor_.number(), static_cast<off_t>(part.begin),
-                    static_cast<off_t>(part.bytes), POSIX_FADV_WILLNEED);
+    constexpr std::uint64_t call = std::uint64_t{128} << 10; // the kernel reads no more in one
+    for (std::uint64_t at = 0; at < part.bytes; at += call)
+        ::posix_fadvise(descriptor_.number(), static_cast<off_t>(part.begin + at),
+                        static_cast<off_t>(std::min(call, part.bytes - at)), POSIX_FADV_WILLNEED);
 }
 
 // --- huge pages ----------------------------------------------------------------------------------
@@ -160,7 +164,8 @@ std::vector<resident_file::extent> resident_file::huge_candidates() const {
 }
 
 void resident_file::advise_huge() noexcept {
-    if (base_) ::madvise(base_, bytes_, MADV_HUGEPAGE);
+    if (base_ && !disk_pages::is_on_disk(descriptor_.number()))
+        ::madvise(base_, bytes_, MADV_HUGEPAGE);
 }
 
 int resident_file::collapse(extent huge_page) noexcept {

@@ -250,7 +250,8 @@ std::string why_on_disk(const state_info& info) {
     if (!preferred.why_not.empty()) return preferred.why_not;
     if (info.durability == "process") return doctor::without_checkpoints;
     const fs::path& memory = preferred.memory;
-    if (!fs::is_directory(memory)) return memory.string() + " is no folder";
+    std::error_code unreadable;
+    if (!fs::is_directory(memory, unreadable)) return memory.string() + " is no folder";
     doctor::subject of{info.state, memory};
     of.is_made = true;
     const std::string why = doctor::why_not_in_memory(doctor::facts_of(of));
