@@ -1,8 +1,8 @@
 #include <archive/committed_state.hpp>
 #include <archive/state_digest.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
-#include <pool_allocator/base/thread_pool.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/thread_pool.hpp>
 #include <undo/session_changes.hpp>
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 #include <chainbase/segment/segment.hpp>
 #include <chainbase/state_root/draft.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
-#include <pool_allocator/base/thread_pool.hpp>
 #include <chainbase/state_root/tree_hash.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/thread_pool.hpp>
 
 #include <boost/container/static_vector.hpp>
 

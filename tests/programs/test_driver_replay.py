@@ -412,7 +412,8 @@ def test_a_new_segment_goes_where_memory_is_unless_it_is_kept_for_the_process(
     replay("c", "--durability", "process")
     replay("d", memory=tmp_path).says("is in the state folder", "not memory")
     replay("e", memory=scratch / "nowhere").says("is in the state folder", "cannot be written")
-    for state in "bcde":
+    replay("f", "--expected-size", "1PiB").says("is in the state folder", "1048576 GiB")
+    for state in "bcdef":
         assert (tmp_path / state / "segment/header").exists()
     assert "its segment" not in replay("b").err  # it is there, and stays
 

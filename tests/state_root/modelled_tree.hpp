@@ -3,8 +3,8 @@
 #include <chainbase/database.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
 #include <chainbase/state_root/sha256.hpp>
-#include <pool_allocator/base/thread_pool.hpp>
 #include <chainbase/state_root/tree_hash.hpp>
+#include <pool_allocator/base/thread_pool.hpp>
 
 #include <tests/support/mismatch.hpp>
 #include <tests/support/random_source.hpp>
@@ -96,8 +96,7 @@ public:
             ++id;
         return id;
     }
-    void update(const std::vector<state_root::leaf_change>& changes,
-                thread_pool* pool = nullptr) {
+    void update(const std::vector<state_root::leaf_change>& changes, thread_pool* pool = nullptr) {
         for (const state_root::leaf_change& one : changes) {
             if (one.exists)
                 leaves_[one.key] = one.leaf;

@@ -2,8 +2,8 @@
 
 #include <chainbase/database.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
-#include <pool_allocator/base/thread_pool.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/thread_pool.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/state_root/modelled_tree.hpp>

@@ -1,9 +1,9 @@
 #include <chainbase/database.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
 #include <chainbase/state_root/proof.hpp>
-#include <pool_allocator/base/thread_pool.hpp>
 #include <chainbase/statistics.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/thread_pool.hpp>
 #include <tools/bench/allocations.hpp>
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/benches.hpp>
