@@ -55,9 +55,17 @@ bool may_be_told(const struct stat& found, const std::filesystem::path& file) {
            ::faccessat(AT_FDCWD, file.c_str(), W_OK, AT_EACCESS) == 0;
 }
 
-bool is_tmpfs(int descriptor) {
+bool is_on(int descriptor, decltype(statfs::f_type) file_system) {
     struct statfs system{};
-    return ::fstatfs(descriptor, &system) == 0 && system.f_type == TMPFS_MAGIC;
+    return ::fstatfs(descriptor, &system) == 0 && system.f_type == file_system;
+}
+bool is_tmpfs(int descriptor) {
+    return is_on(descriptor, TMPFS_MAGIC);
+}
+
+/// The pages of its files belong to files of another file system, to which only mappings lead.
+bool is_overlay(int descriptor) {
+    return is_on(descriptor, OVERLAYFS_SUPER_MAGIC);
 }
 
 bool is_anything_swapped() {
@@ -123,7 +131,7 @@ cached_bytes by_mincore(int descriptor, const std::filesystem::path& file, file_
 cached_bytes ask(int descriptor, const std::filesystem::path& file, file_part part,
                  page_cache_call call) {
     if (part.bytes == 0) return {};
-    if (call == page_cache_call::cachestat)
+    if (call == page_cache_call::cachestat && !is_overlay(descriptor))
         if (auto found = by_cachestat(descriptor, file, part)) return *found;
     return by_mincore(descriptor, file, part);
 }

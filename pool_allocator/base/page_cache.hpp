@@ -21,7 +21,7 @@ struct cached_bytes {
 
 /// How the kernel is asked.
 enum class page_cache_call {
-    cachestat, ///< Linux 6.5; where it is missing or forbidden: mincore
+    cachestat, ///< Linux 6.5; where it is missing or forbidden, and on overlayfs: mincore
     mincore,   ///< resident only; at a hundred times the cost
 };
 
