@@ -31,8 +31,8 @@ namespace {
 
 std::atomic<std::uint64_t> assumed_room{0};
 
-/// In a second. A disk that answers in 80 us makes a process that waits for it all the time miss
-/// 12,000; a few hundred are a start, or a page now and then.
+/// In a second. A process that waits for a disk all the time misses thousands (12,000 if the disk
+/// answers in 80 us); fewer than this are a page now and then, and not worth a thread.
 constexpr double many_misses = 32;
 
 std::uint64_t misses_so_far() noexcept {
@@ -201,12 +201,12 @@ std::atomic<waiting_threads*> known_threads;
 
 bool is_on_disk(int descriptor) noexcept {
     struct statfs system{};
-    return fstatfs(descriptor, &system) == 0 && !is_memory(system);
+    return fstatfs(descriptor, &system) != 0 || !is_memory(system);
 }
 
 bool is_on_disk(const std::filesystem::path& file) noexcept {
     struct statfs system{};
-    return statfs(file.c_str(), &system) == 0 && !is_memory(system);
+    return statfs(file.c_str(), &system) != 0 || !is_memory(system);
 }
 
 void advise(std::byte* base, std::size_t bytes, int descriptor, bool changes) noexcept {

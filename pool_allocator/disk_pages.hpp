@@ -21,7 +21,7 @@ namespace chainbase::disk_pages {
 void advise(std::byte* base, std::size_t bytes, int descriptor, bool changes) noexcept;
 void forget(std::byte* base) noexcept;
 
-/// Whether a file is on a disk, and not in memory; false if that cannot be told.
+/// Whether a file is on a disk, and not in memory; true if that cannot be told.
 [[nodiscard]] bool is_on_disk(int descriptor) noexcept;
 [[nodiscard]] bool is_on_disk(const std::filesystem::path& file) noexcept;
 

@@ -6,14 +6,13 @@
 #include <pool_allocator/base/files.hpp>
 #include <pool_allocator/base/json.hpp>
 #include <pool_allocator/base/private_folder.hpp>
+#include <pool_allocator/disk_pages.hpp>
 
 #include <boost/uuid/random_generator.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/magic.h>
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -456,9 +455,7 @@ void segment_place::discard_unsettled(const fs::path& state) {
 }
 
 bool segment_place::is_memory(const fs::path& folder) {
-    struct statfs system{};
-    return statfs(folder.c_str(), &system) == 0 &&
-           (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
+    return !disk_pages::is_on_disk(folder);
 }
 
 bool segment_place::is_lost_with_the_machine() const {

@@ -75,10 +75,13 @@ public:
     database db;
 };
 
-void write_one(const sample& s) {
-    things all(s.state, s.how());
+void write_one(const sample& s, const open_options& how) {
+    things all(s.state, how);
     all.add();
     all.db.close();
+}
+void write_one(const sample& s) {
+    write_one(s, s.how());
 }
 
 open_options reading() {
@@ -179,11 +182,7 @@ TEST_CASE("a segment in the state folder moves to memory when it is restored the
     const sample s;
     open_options how = s.how();
     how.memory_folder = "none";
-    {
-        things all(s.state, how);
-        all.add();
-        all.db.close();
-    }
+    write_one(s, how);
     fs::remove_all(s.state / "segment");
     {
         const things all(s.state, s.how());
@@ -203,11 +202,7 @@ TEST_CASE(
     const sample s;
     open_options on_disk = s.how();
     on_disk.memory_folder = "none";
-    {
-        things all(s.state, on_disk);
-        all.add();
-        all.db.close();
-    }
+    write_one(s, on_disk);
     for (int round = 0; round < 3; ++round) {
         things in_memory(s.state, s.how());
         CHECK(in_memory.way() == opening::way::restored);
@@ -521,11 +516,7 @@ TEST_CASE("a segment beside the place of another is removed only if a move left 
     const sample s;
     open_options on_disk = s.how();
     on_disk.memory_folder = "none";
-    {
-        things all(s.state, on_disk);
-        all.add();
-        all.db.close();
-    }
+    write_one(s, on_disk);
     const fs::path beside = s.state / "segment";
     const fs::path kept = s.folder / "kept";
     fs::create_directory(kept);

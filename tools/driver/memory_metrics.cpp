@@ -36,7 +36,7 @@ std::string type_of(const std::string& file) {
 cached_bytes cached_or_unknown(const fs::path& file) {
     try {
         return cached_bytes_of(file);
-    } catch (const io_error&) {
+    } catch (const error&) {
         return {{}, {}, {}, {}};
     }
 }
