@@ -101,7 +101,7 @@ check() {
 }
 
 sanitized() {
-    export CHAINBASE_TEST_OPERATIONS=${CHAINBASE_TEST_OPERATIONS:-20000}
+    export CHAINBASE_TEST_OPERATIONS=${CHAINBASE_TEST_OPERATIONS:-10000}
     # An exit code that no program has: a test that expects a refusal must not take it for one.
     export ASAN_OPTIONS=${ASAN_OPTIONS:-exitcode=99}
     export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:exitcode=99}

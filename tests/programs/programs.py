@@ -114,7 +114,7 @@ class Running:
         )
         _started.append(self)
         self._changed = threading.Condition()
-        self._bytes = {"out": b"", "err": b""}
+        self._bytes = {"out": bytearray(), "err": bytearray()}
         self._readers = [
             threading.Thread(target=self._read, args=(name, pipe), daemon=True)
             for name, pipe in (("out", self.process.stdout), ("err", self.process.stderr))
@@ -189,7 +189,7 @@ class Running:
         for reader in self._readers:
             reader.join(5)  # a grandchild may keep a pipe open
         result = Result(
-            self.call, self.process.returncode, self._bytes["out"], self._bytes["err"]
+            self.call, self.process.returncode, bytes(self._bytes["out"]), bytes(self._bytes["err"])
         )
         return result if code is None else result.expect(code)
 

@@ -133,7 +133,7 @@ def test_power_is_lost_again_and_again_and_the_same_call_goes_on(
     at.ends(verb=verb, state="undisturbed")
     seconds, calls = time.monotonic() - began, machine.calls()["calls"]
     state, promised, restores = "state", 0, 0
-    while restores < 4:
+    while restores < 3:
         assert machine.losses < 200
         ended, now = run_until_power_is_lost(at, calls, seconds, state=state, verb=verb)
         found = restored(ended)
@@ -272,7 +272,7 @@ def test_any_call_to_the_disk_fails(verb, level, place, times, site, machine, rn
     at.ends(verb=verb, state="undisturbed")
     total = sum(machine.calls()["calls"].values())
     every = range(1, total + 1)
-    for nth in every if IS_SOAK else sorted(rng.sample(every, 8)):
+    for nth in every if IS_SOAK else sorted(rng.sample(every, 5)):
         state, error = f"state{nth}", rng.choice(ERRORS)
         machine.fail("any", nth, error, times)
         result = at.run(state=state, verb=verb)
