@@ -127,7 +127,7 @@ def test_a_bad_branch_as_long_as_what_an_earlier_run_had_costs_that_nothing(driv
 
 
 @pytest.mark.parametrize("chain", [EOS, STEEM])
-@pytest.mark.parametrize("each", [0, 3], ids=["whole", "cut_at_every_3rd_frame"])
+@pytest.mark.parametrize("each", [0, 11], ids=["whole", "cut_at_every_11th_frame"])
 def test_the_carried_logs_lead_to_the_digest_of_replay(driver, scratch, chain, each):
     server = serve(driver, carried_log(chain, scratch))
 
