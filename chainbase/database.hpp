@@ -343,11 +343,6 @@ private:
         return *segment_;
     }
 
-    /// Types are numbered per process, so that finding a type's index needs no search.
-    static inline std::atomic<std::size_t> types_numbered_{0};
-    template <typename T>
-    static inline const std::size_t type_number_ = types_numbered_++;
-
     template <typename T>
     [[nodiscard]] object_index<T>& of() const {
         return index_of<T>(/*to_write=*/false);
@@ -358,7 +353,7 @@ private:
     }
     template <typename T>
     [[nodiscard]] object_index<T>& index_of(bool to_write) const {
-        const std::size_t number = type_number_<T>;
+        const std::size_t number = detail::type_number<T>;
         if (number >= indexes_.size() || !indexes_[number]) [[unlikely]]
             throw_unregistered(detail::type_name<T>);
         if (checks_locks_ && !holds_lock(to_write)) [[unlikely]]
@@ -400,6 +395,7 @@ private:
     [[nodiscard]] log_position session_mark_of(revision_number revision) const;
 
     friend class state_changes;
+    friend class snapshot;
 
     std::unique_ptr<state_lock> lock_;
     std::unique_ptr<segment> segment_;
@@ -415,8 +411,8 @@ void database::add_type(const std::string& name) {
     if constexpr (detail::is_declared<T>) {
         type_schema schema = schema_of<T>(name);
         schema.root_bytes = object_index<T>::root_bytes;
-        new_type type(*this, type_number_<T>, schema);
-        type.enter(std::make_unique<object_index<T>>(*segment_, type.windows()));
+        new_type type(*this, detail::type_number<T>, schema);
+        type.enter(std::make_unique<object_index<T>>(segment_.get(), log_, type.windows()));
     }
 }
 

@@ -58,8 +58,9 @@ class object_index final : public index_base {
         typename detail::container_of<T, typename layout::tree_keys>::template with<node_layout>;
 
 public:
-    /// Takes over the windows of `type`; builds the empty container in a new one.
-    object_index(segment& segment, const type_windows& type);
+    /// Takes over the windows of `type`; builds the empty container in a new one, of segment `in`.
+    /// `log` is null when only reading.
+    object_index(segment* in, undo_log* log, const type_windows& type);
 
     /// The object of `id`, or null. Throws damaged_error when its entry leads out of the slots.
     [[nodiscard]] const T* find(id<T> id) const {
@@ -177,6 +178,10 @@ public:
 
     // index_base
     void compact() override;
+    [[nodiscard]] maker maker_of_readers() const noexcept override { return make_reader; }
+    [[nodiscard]] static std::unique_ptr<index_base> make_reader(const type_windows& type) {
+        return std::make_unique<object_index>(nullptr, nullptr, type);
+    }
 
 private:
     template <std::size_t K>
@@ -400,7 +405,7 @@ template <typename T>
     requires(!detail::is_declared<T>)
 class object_index<T> final : public index_base {
 public:
-    object_index(segment& segment, const type_windows& type) : index_base(segment, type) {}
+    object_index(segment*, undo_log* log, const type_windows& type) : index_base(log, type) {}
     const T* find(id<T>) const { return nullptr; }
     template <typename Initialise>
     const T& create(Initialise&&) {
@@ -415,6 +420,7 @@ public:
     id<T> next_id() const { return {}; }
     std::vector<change<T>> changes(const session_changes&) const { return {}; }
     void compact() override {}
+    maker maker_of_readers() const noexcept override { return nullptr; }
 };
 
 } // namespace chainbase

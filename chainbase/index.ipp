@@ -67,8 +67,8 @@ constexpr std::size_t object_index<T>::list_number() {
 // --- attaching ---
 
 template <typename T>
-object_index<T>::object_index(segment& segment, const type_windows& type)
-    : index_base(segment, type), nodes_(type.objects->base() + window_header::page_bytes),
+object_index<T>::object_index(segment* in, undo_log* log, const type_windows& type)
+    : index_base(log, type), nodes_(type.objects->base() + window_header::page_bytes),
       root_(reinterpret_cast<root_words*>(type.objects->root())),
       root_block_(root_, sizeof(root_words)), pool_(*type.objects, root_->pool), ids_(*type.ids) {
     auto build = [&] {
@@ -87,11 +87,11 @@ object_index<T>::object_index(segment& segment, const type_windows& type)
     };
     if (type.created)
         initialise_unlogged(
-            segment, [](void* with) { (*static_cast<decltype(build)*>(with))(); }, &build);
+            *in, [](void* with) { (*static_cast<decltype(build)*>(with))(); }, &build);
     pool_.refresh();
     tables_.reserve(table_count);
     for (std::size_t t = 0; t < table_count; ++t)
-        tables_.emplace_back(*type.tables[t], root().tables[t], is_writable() ? &log() : nullptr);
+        tables_.emplace_back(*type.tables[t], root().tables[t], log);
     attach_btrees(type);
 }
 
@@ -452,8 +452,10 @@ template <typename T>
 void object_index<T>::remove(const T& object) {
     require_in_slot(object);
     if constexpr (btree_count > 0) ids_.prefetch(object.id.value);
+    // A removed object's buffers are another's: its keys must not be read.
+    if constexpr (layout::buffers != 0) require_own(object);
     searches found = search_btrees(object); // waits for memory together with the entry of the id
-    require_own(object);
+    if constexpr (layout::buffers == 0) require_own(object);
     operation change(log(), remove_log_bytes);
     free_buffers(object);
     touch_root();

@@ -52,6 +52,8 @@ struct open_options {
     std::string memory_folder;
     /// The size that a new state will have, if that is known: it counts where its place is chosen.
     std::uint64_t expected_bytes = 0;
+    /// How many bytes of log the writer keeps for readers of snapshots, beyond what can be undone.
+    std::uint64_t snapshot_log_bytes = std::uint64_t{64} << 20;
     /// The group, by name or number, whose members may open the state read-only; empty: only its
     /// owner may. Set when the state is created; if given later, it must be the same.
     std::string readers_group;

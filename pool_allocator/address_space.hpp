@@ -9,6 +9,16 @@
 
 namespace chainbase {
 
+/// Puts pages into the windows of a range in place of their files.
+class page_source {
+public:
+    /// Window `index` is opened, of this file. Its addresses stay as they are.
+    virtual void add(std::size_t index, int file) = 0;
+
+protected:
+    ~page_source() = default;
+};
+
 /// One reserved range of addresses, divided into windows of equal size.
 ///
 /// The range holds no memory (PROT_NONE, not accounted); windows map files into their places. The
@@ -61,6 +71,10 @@ public:
     /// How often set_file_bytes() changed a length.
     [[nodiscard]] std::uint64_t length_changes() const noexcept { return length_changes_; }
 
+    /// From now on windows are not mapped but added to `source`, which must outlive them.
+    void take_pages_from(page_source& source) noexcept { source_ = &source; }
+    [[nodiscard]] page_source* source() const noexcept { return source_; }
+
     /// Tracks which pages changed. Writable windows cover their own pages.
     [[nodiscard]] page_tracker& pages() const noexcept { return *pages_; }
 
@@ -107,6 +121,7 @@ private:
     std::size_t windows_;
     std::unique_ptr<std::size_t[]> file_bytes_; ///< by window
     mutable std::uint64_t length_changes_ = 0;
+    page_source* source_ = nullptr;
     std::unique_ptr<page_tracker> pages_;
 };
 

@@ -104,6 +104,11 @@ window::window(const place& where, std::string file, file_descriptor descriptor,
     struct stat status{};
     if (fstat(descriptor_.number(), &status) != 0) fail(file_, "examine");
     set_bytes(static_cast<std::size_t>(status.st_size));
+    if (page_source* const source = where.addresses->source()) {
+        source->add(where.index, descriptor_.number());
+        base_ = where.addresses->place(where.index);
+        return;
+    }
     is_written_ = how != mode::read_only;
     if (is_written_) cover(bytes_);
     const int access = how == mode::read_only ? PROT_READ : PROT_READ | PROT_WRITE;

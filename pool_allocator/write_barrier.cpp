@@ -36,6 +36,13 @@ void write_barrier::forget(const kept_memory& memory) noexcept {
     std::erase_if(kept_, [&](const kept_since& known) { return known.memory == &memory; });
 }
 
+std::uint64_t write_barrier::newest_kept(std::uint64_t epoch) const noexcept {
+    std::uint64_t newest = 0;
+    for (const kept_since& known : kept_)
+        if (known.epoch < epoch) newest = std::max(newest, known.epoch);
+    return newest;
+}
+
 void write_barrier::release_kept(std::uint64_t epoch) noexcept {
     std::erase_if(kept_, [&](const kept_since& known) {
         if (known.epoch >= epoch) return false;

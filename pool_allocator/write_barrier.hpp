@@ -107,7 +107,8 @@ protected:
 ///
 /// Invariants:
 ///  1. The tail word in shared memory never covers a record that is not completely written, and no
-///     store happens before the tail covers its record (compiler order; that is all a kill needs).
+///     store happens before the tail covers its record: by release fences, for readers of
+///     snapshots in other threads and processes; a kill needs compiler order only.
 ///  2. An *epoch* is a time in which nothing was rolled back and no session began or ended. What
 ///     was logged once in it need not be logged again in it; epochs are never reused.
 ///  3. Bytes in the fresh range did not exist when the epoch began; their content needs no log.
@@ -234,6 +235,8 @@ protected:
 
     /// Whether any memory is kept for rollbacks.
     [[nodiscard]] bool keeps_memory() const noexcept { return !kept_.empty(); }
+    /// In which epoch before `epoch` kept memory was replaced last; 0 if there is none.
+    [[nodiscard]] std::uint64_t newest_kept(std::uint64_t epoch) const noexcept;
     /// Releases what was replaced before `epoch`.
     void release_kept(std::uint64_t epoch) noexcept;
 
@@ -243,9 +246,10 @@ protected:
         std::memcpy(cursor_ + bytes, &trailer, sizeof trailer);
         fault::reach(fault::point::log_append);
         cursor_ += bytes + sizeof trailer;
-        std::atomic_signal_fence(std::memory_order_seq_cst);
-        *tail_ = static_cast<std::uint64_t>(cursor_ - log_base_);
-        std::atomic_signal_fence(std::memory_order_seq_cst);
+        std::atomic_thread_fence(std::memory_order_release);
+        std::atomic_ref(*tail_).store(static_cast<std::uint64_t>(cursor_ - log_base_),
+                                      std::memory_order_relaxed);
+        std::atomic_thread_fence(std::memory_order_release);
     }
     [[nodiscard]] std::uint64_t offset_of(const void* address) const noexcept {
         return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - range_base_);

@@ -57,7 +57,7 @@ top_level() {
 order='pool_allocator/base pool_allocator/trace pool_allocator undo
     chainbase/id,fixed_bytes,fixed_string,key_value,keys,fwd
     chainbase/trace chainbase/object chainbase/checkpoint chainbase/open_options chainbase/locks
-    chainbase/segment chainbase
+    chainbase/segment chainbase chainbase/snapshot
     chainbase/state_root archive/record
     archive/archived_by,batch_plan,fault_steps,found,fwd,memory_store,statistics,store,write_batch
     archive/rocksdb archive chainbase/examples chainbase/offline tools tests'

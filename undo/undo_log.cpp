@@ -41,9 +41,10 @@ const trace::site session_squash("undo.session_squash", trace::kind::sampled);
 const trace::site session_commit("undo.session_commit", trace::kind::sampled);
 const trace::site chunk_extend("undo.chunk_extend");
 
-/// Keeps the order of stores that recovery depends on; against a kill, compiler order is enough.
+/// Keeps the order of stores that recovery depends on; against a kill, compiler order is enough,
+/// which a release fence is on x86. Readers of snapshots depend on it, too.
 void ordered() noexcept {
-    std::atomic_signal_fence(std::memory_order_seq_cst);
+    std::atomic_thread_fence(std::memory_order_release);
     fault::reach(fault::point::log_word);
 }
 
@@ -90,7 +91,8 @@ private:
 
 undo_log::undo_log(const address_space& addresses, window& file, bool create)
     : write_barrier(addresses), undo_log_view(file), addresses_(addresses), window_(file),
-      chunks_(window_, reinterpret_cast<log_words*>(window_.root())->chunks, 1) {
+      chunks_(window_, reinterpret_cast<log_words*>(window_.root())->chunks, 1),
+      board_(*reinterpret_cast<snapshot_words*>(window_.root() + sizeof(log_words))) {
     log_base_ = window_.base();
     tail_ = &words().tail;
     chunks_.refresh();
@@ -108,8 +110,10 @@ void undo_log::initialise() {
     header_of(chunk) = {0, 0, 0, 1};
     chain_.make_room();
     chain_.push_back(chunk);
+    first_sequence_ = 1;
     words().completed = first_record(chunk);
     move_tail(first_record(chunk));
+    publish_block_end();
 }
 
 // --- chunks ---
@@ -130,11 +134,13 @@ void undo_log::extend(std::size_t bytes) {
                           "; make the type smaller");
     const slot_number from = chain_.back();
     const bool between_operations = words().completed == words().tail;
-    if (between_operations && !has_session() && words().tail != first_record(from)) {
+    if (between_operations && !has_session() && words().tail != first_record(from) &&
+        !has_snapshots()) {
         const change_of_words change(words());
-        empty_log();
+        restart_in_last_chunk();
         return reserve(bytes);
     }
+    if (kept_chunks_ != 0) free_chunks_before(chain_[kept_chunks_]);
     const trace::span timed(chunk_extend);
     fault::reach(fault::point::chunk);
     const change_of_words change(words());
@@ -147,7 +153,11 @@ void undo_log::extend(std::size_t bytes) {
     ordered();
     move_tail(first_record(to));
     ordered();
-    if (between_operations) words().completed = words().tail;
+    if (!between_operations) return;
+    words().completed = words().tail;
+    if (has_session()) return;
+    free_chunks_before(to);
+    publish_block_end();
 }
 
 /// Prepends `count` chunks of the chain, from number `first` on, to the free list: they are linked
@@ -171,15 +181,32 @@ void undo_log::free_chunks_after(slot_number kept) noexcept {
     chain_.erase_end(chain_.size() - keep - 1);
 }
 
+/// Those that snapshots need stay.
 void undo_log::free_chunks_before(slot_number kept) noexcept {
     if (chain_.size() == 1) return;
-    std::size_t count = 0;
-    while (chain_[count] != kept && count + 1 < chain_.size())
-        ++count;
-    if (chain_[count] != kept)
+    std::size_t needed = 0;
+    while (chain_[needed] != kept && needed + 1 < chain_.size())
+        ++needed;
+    if (chain_[needed] != kept)
         or_end([&] { throw_damaged(chunk_begin(kept), "a chunk that is not a part of the log"); });
+    const std::size_t count = first_chunk_kept(needed);
+    kept_chunks_ = needed - count;
+    if (count == 0) return;
+    board_.raise_floor((first_sequence_ + count) * chunk_bytes);
     free_chunks(0, count);
     chain_.erase_begin(count);
+    first_sequence_ += count;
+}
+
+/// Of the chunks before `needed`, the first one that snapshots need and may have.
+std::size_t undo_log::first_chunk_kept(std::size_t needed) const noexcept {
+    if (needed == 0 || !has_snapshots()) return needed;
+    const std::uint64_t oldest = readers_->oldest().time / chunk_bytes;
+    const std::size_t first =
+        oldest <= first_sequence_
+            ? 0
+            : static_cast<std::size_t>(std::min<std::uint64_t>(oldest - first_sequence_, needed));
+    return std::max(first, needed - std::min(needed, most_kept_chunks_));
 }
 
 void undo_log::rebuild_free_chunks() {
@@ -211,6 +238,20 @@ void undo_log::note_lower(log_position to) noexcept {
     } else if (header_of(chunk).sequence < lowest_.sequence) {
         lowest_ = {chunk, header_of(chunk).sequence, to};
     }
+}
+
+log_time undo_log::time_of(log_position at) const noexcept {
+    std::size_t chunk = chain_.size() - 1;
+    while (chain_[chunk] != chunk_of(at) && chunk != 0)
+        --chunk;
+    return time_in(chunk, at);
+}
+
+/// Snapshots can begin here. No session is open, so whatever changes next begins an epoch, in which
+/// every changing byte is logged again.
+void undo_log::publish_block_end() noexcept {
+    const log_position tail = words().tail;
+    board_.publish({revision(), tail, time_in(chain_.size() - 1, tail), epoch() + 1});
 }
 
 void undo_log::note_changes_from_here() noexcept {
@@ -274,22 +315,26 @@ void undo_log::begin_operation(std::size_t bytes) {
 }
 
 void undo_log::complete_operation() noexcept {
-    std::atomic_signal_fence(std::memory_order_seq_cst); // the operation's stores come before
+    ordered(); // the operation's stores come before
     leave_operation();
     if (has_session()) {
         words().completed = words().tail;
     } else {
+        board_.begin_loss();
         move_tail(words().completed);
+        board_.end_loss();
         free_chunks_after(chunk_of(words().tail));
     }
     end_change(words());
 }
 
 void undo_log::roll_back_operation() noexcept {
+    board_.begin_rollback(time_of(words().completed));
     copy_back(words().completed);
     restore_roots();
     ordered();
     move_tail(words().completed);
+    board_.end_rollback();
     free_chunks_after(chunk_of(words().tail));
     new_epoch();
     leave_operation();
@@ -329,7 +374,7 @@ session_id undo_log::start_session() {
     ordered();
     if (first) w.oldest = at;
     new_epoch();
-    stack_.push_back({at, mark.revision, epoch(), true});
+    stack_.push_back({at, time_in(chain_.size() - 1, at), mark.revision, epoch(), true});
     ++open_;
     if (told_->owner.load(std::memory_order_relaxed) == note_owner_)
         told_->sequence.store(w.sequence, std::memory_order_relaxed);
@@ -344,7 +389,9 @@ void undo_log::push_session(session_id id) noexcept {
     store_mark_state(pushed.mark, session_mark::completed);
     if (std::exchange(pushed.open, false)) --open_;
     new_epoch();
-    if (boundary_ && open_ == 0) boundary_->reached();
+    if (open_ != 0) return;
+    publish_block_end();
+    if (boundary_) boundary_->reached();
 }
 
 inline void undo_log::pop_session() noexcept {
@@ -369,6 +416,7 @@ void undo_log::undo() noexcept {
     const log_position at = stack_.back().mark;
     // From here on recovery after a kill must finish the undo.
     if (!stack_.back().open) store_mark_state(at, session_mark::open);
+    board_.begin_rollback(stack_.back().began);
     if (w.tail != at + mark_bytes) copy_back(at);
     ordered();
     w.completed = at;
@@ -376,6 +424,8 @@ void undo_log::undo() noexcept {
     move_tail(at);
     ordered();
     pop_session();
+    if (open_ == 0) publish_block_end(); // before anyone can begin at the former one
+    board_.end_rollback();
     free_chunks_after(chunk_of(at));
     new_epoch();
 }
@@ -384,9 +434,11 @@ void undo_log::squash() noexcept {
     const trace::span timed(session_squash);
     const change_of_words change(words());
     pop_session();
-    if (has_session()) return;
-    empty_log();
-    new_epoch();
+    if (!has_session()) {
+        empty_log();
+        new_epoch();
+    }
+    if (open_ == 0) publish_block_end();
 }
 
 void undo_log::commit(revision_number up_to) {
@@ -409,6 +461,7 @@ void undo_log::commit(revision_number up_to) {
         stack_.clear();
         empty_log();
         new_epoch();
+        publish_block_end();
     } else {
         w.oldest = stack_[count].mark;
         stack_.erase_begin(count);
@@ -417,21 +470,41 @@ void undo_log::commit(revision_number up_to) {
     release_kept();
 }
 
-/// Nothing can be undone: the log restarts at the begin of its last chunk, which is still in the
-/// cache. The tail moves first, so that a kill in between leaves nothing to roll back.
+/// Nothing can be undone.
 void undo_log::empty_log() noexcept {
+    if (!has_snapshots()) return restart_in_last_chunk();
+    words().completed = words().tail;
+    free_chunks_before(chunk_of(words().tail));
+}
+
+void undo_log::restart_in_last_chunk() noexcept {
+    board_.begin_loss();
+    empty_last_chunk();
+    publish_block_end();
+    board_.end_loss();
+}
+
+/// The log restarts at the begin of its last chunk, which is still in the cache. The tail moves
+/// first, so that a kill in between leaves nothing to roll back.
+void undo_log::empty_last_chunk() noexcept {
     log_words& w = words();
-    const slot_number chunk = chunk_of(w.tail);
-    free_chunks_before(chunk);
+    const std::size_t last = chain_.size() - 1;
+    free_chunks(0, last);
+    chain_.erase_begin(last);
+    first_sequence_ += last;
+    kept_chunks_ = 0;
     ordered();
-    move_tail(first_record(chunk));
+    move_tail(first_record(chain_.front()));
     ordered();
     w.completed = w.tail;
 }
 
 void undo_log::release_kept() noexcept {
     if (!keeps_memory()) return;
-    write_barrier::release_kept(has_session() ? stack_.front().epoch : UINT64_MAX);
+    std::uint64_t before = has_session() ? stack_.front().epoch : UINT64_MAX;
+    if (has_snapshots()) before = std::min(before, readers_->oldest().epoch);
+    board_.give_back(newest_kept(before));
+    write_barrier::release_kept(before);
 }
 
 void undo_log::set_revision(revision_number revision) {
@@ -448,6 +521,7 @@ void undo_log::set_revision(revision_number revision) {
                           std::to_string(max_revision));
     const change_of_words change(words());
     words().base = revision;
+    publish_block_end();
 }
 
 std::uint64_t undo_log_view::sessions() const noexcept {
@@ -490,6 +564,7 @@ void undo_log::recover() {
     log_check(addresses_, window_).require_sound();
     log_words& w = words();
     if (w.sequence % 2 == 0) begin_change(w); // odd if an operation was under way
+    board_.take_over();
     w.completed = completed();
     recovered_.operation = w.tail != w.completed;
     copy_back(w.completed);
@@ -499,6 +574,8 @@ void undo_log::recover() {
     rebuild_free_chunks();
     mirror_sessions();
     undo_open_sessions();
+    publish_block_end();
+    board_.end_loss();
     end_change(w);
 }
 
@@ -508,6 +585,7 @@ void undo_log::mirror_chunks() {
     for (slot_number chunk = chunk_of(w.tail);; chunk = chunk_of(header_of(chunk).previous_end)) {
         chain_.make_room();
         chain_.push_front(chunk);
+        first_sequence_ = header_of(chunk).sequence;
         if (chunk == first) return;
         header_of(chunk_of(header_of(chunk).previous_end)).next = chunk + 1;
     }
@@ -519,7 +597,8 @@ void undo_log::mirror_sessions() {
     for (log_position at = w.newest;; at = mark_at(at).previous) {
         const session_mark mark = mark_at(at);
         stack_.make_room();
-        stack_.push_front({at, mark.revision, epoch(), mark.state == session_mark::open});
+        const bool is_open = mark.state == session_mark::open;
+        stack_.push_front({at, time_of(at), mark.revision, epoch(), is_open});
         if (stack_.front().open) ++open_;
         if (at == w.oldest) return;
     }
@@ -550,6 +629,7 @@ void undo_log::restart_in_first_chunk() noexcept {
     if (from == 0) return;
     header_of(0) = {0, 0, w.tail, header_of(from).sequence + 1};
     chain_.front() = 0;
+    ++first_sequence_;
     ordered();
     move_tail(first_record(0));
     ordered();
@@ -560,9 +640,12 @@ void undo_log::restart_in_first_chunk() noexcept {
 void undo_log::trim() {
     assert(!has_session() && !in_operation() && "what can be undone is in the log");
     const change_of_words change(words());
-    empty_log();
+    board_.begin_loss();
+    empty_last_chunk();
     restart_in_first_chunk();
     words().chunks = {0, 1, 1};
+    publish_block_end();
+    board_.end_loss();
     window_.shrink_to(chunk_begin(1));
     chunks_.refresh();
 }

@@ -7,6 +7,7 @@
 #include <undo/fwd.hpp>
 #include <undo/logged_objects.hpp>
 #include <undo/ring.hpp>
+#include <undo/snapshot_words.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -62,6 +63,21 @@ static_assert(sizeof(log_words) == 64 && offsetof(log_words, completed) == 8 &&
               offsetof(log_words, chunks) == 48 && offsetof(log_words, reserved) == 60);
 static_assert(sizeof(window_header) % 64 == 0, "the words begin a cache line");
 
+/// The first bytes of a chunk of the log.
+///
+///      0  next           4   the chunk that follows, + 1; 0 in the last one
+///      4  reserved       4   zero
+///      8  previous_end   8   the log's end when it moved on to this chunk
+///     16  sequence       8   one more than that of the chunk before
+struct log_chunk {
+    slot_number next; ///< also links the free list, so a chain is freed by one splice
+    std::uint32_t reserved;
+    log_position previous_end;
+    std::uint64_t sequence;
+};
+static_assert(sizeof(log_chunk) == 24 && offsetof(log_chunk, previous_end) == 8 &&
+              offsetof(log_chunk, sequence) == 16);
+
 /// A note of a log's progress, kept outside of the log.
 struct sequence_note {
     std::atomic<std::uint64_t> owner;    ///< the log that it is about
@@ -94,20 +110,7 @@ public:
     void each_record_down_to(log_position until, Visitor&& visit) const;
 
 protected:
-    /// The first bytes of a chunk.
-    ///
-    ///      0  next           4   the chunk that follows, + 1; 0 in the last one
-    ///      4  reserved       4   zero
-    ///      8  previous_end   8   the log's end when it moved on to this chunk
-    ///     16  sequence       8   one more than that of the chunk before
-    struct chunk_header {
-        slot_number next; ///< also links the free list, so a chain is freed by one splice
-        std::uint32_t reserved;
-        log_position previous_end;
-        std::uint64_t sequence;
-    };
-    static_assert(sizeof(chunk_header) == 24 && offsetof(chunk_header, previous_end) == 8 &&
-                  offsetof(chunk_header, sequence) == 16);
+    using chunk_header = log_chunk;
 
     [[nodiscard]] static slot_number chunk_of(log_position position) noexcept {
         return static_cast<slot_number>((position - window_header::page_bytes - 1) / chunk_bytes);
@@ -175,8 +178,8 @@ struct recovery {
 /// Invariants:
 ///  1. completed <= tail; they are equal except while an operation runs.
 ///  2. The chunks from that of the oldest mark (or of the tail) to that of the tail are linked in
-///     both directions; every other chunk is in the pool's free list. Sequence numbers of linked
-///     chunks rise by one.
+///     both directions, and so are those before that snapshots need; every other chunk is in the
+///     pool's free list. Sequence numbers of linked chunks rise by one.
 ///  3. Without a session the tail stands at `completed` between operations, and no record below is
 ///     ever read again.
 ///  4. Copying back is idempotent, so a rollback interrupted by a kill is simply repeated. A
@@ -280,6 +283,18 @@ public:
     /// no operation. Throws io_error; the log stays sound.
     void trim();
 
+    /// @name Snapshots
+    /// @{
+    /// From now on keeps the log that `readers` need, in at most `chunks` chunks beyond what can be
+    /// undone; null: of nobody. They must outlive this object.
+    void keep_for(snapshot_readers* readers, std::size_t chunks) noexcept {
+        readers_ = readers;
+        most_kept_chunks_ = chunks;
+    }
+    /// Log bytes that are kept for snapshots alone.
+    [[nodiscard]] std::uint64_t kept_bytes() const noexcept { return kept_chunks_ * chunk_bytes; }
+    /// @}
+
     /// @name Captures (used by checkpoints)
     /// @{
     /// Calls visit(offset, bytes) for the pages of the window that recovery and undo need: the
@@ -309,6 +324,7 @@ private:
     /// The mirror of a session's mark.
     struct live_session {
         log_position mark;
+        log_time began; ///< of the mark
         revision_number revision;
         std::uint64_t epoch; ///< the first one in it; undoing reverts all changes from it on
         bool open;
@@ -324,6 +340,13 @@ private:
     void free_chunks(std::size_t first, std::size_t count) noexcept;
     void free_chunks_after(slot_number kept) noexcept;
     [[gnu::hot]] void free_chunks_before(slot_number kept) noexcept;
+    [[nodiscard]] std::size_t first_chunk_kept(std::size_t needed) const noexcept;
+    [[nodiscard]] bool has_snapshots() const noexcept { return readers_ && readers_->any(); }
+    [[nodiscard]] log_time time_in(std::size_t chunk, log_position at) const noexcept {
+        return (first_sequence_ + chunk) * chunk_bytes + (at - chunk_begin(chain_[chunk]));
+    }
+    [[nodiscard]] log_time time_of(log_position at) const noexcept;
+    void publish_block_end() noexcept;
     void rebuild_free_chunks();
 
     void initialise();
@@ -342,6 +365,8 @@ private:
     void move_tail(log_position to) noexcept;
     void note_lower(log_position to) noexcept;
     [[gnu::hot]] void empty_log() noexcept;
+    void restart_in_last_chunk() noexcept;
+    void empty_last_chunk() noexcept;
     void restart_in_first_chunk() noexcept;
     void release_kept() noexcept;
 
@@ -349,13 +374,18 @@ private:
     const address_space& addresses_;
     window& window_;
     pool chunks_;
-    ring<slot_number> chain_;  ///< the linked chunks, oldest first
-    ring<live_session> stack_; ///< oldest first
-    sequence_note own_note_{}; ///< the target without an outside note
+    ring<slot_number> chain_;          ///< the linked chunks, oldest first
+    std::uint64_t first_sequence_ = 0; ///< of the first chunk of the chain
+    std::size_t kept_chunks_ = 0;      ///< at the chain's begin, for snapshots alone
+    ring<live_session> stack_;         ///< oldest first
+    sequence_note own_note_{};         ///< the target without an outside note
     sequence_note* told_ = &own_note_;
     std::uint64_t note_owner_ = 0;
     std::size_t open_ = 0;
     block_boundary* boundary_ = nullptr;
+    snapshot_board board_;
+    snapshot_readers* readers_ = nullptr;
+    std::size_t most_kept_chunks_ = 0;
     /// The lowest position of the log that changed since note_changes_from_here().
     struct {
         slot_number chunk = 0;
@@ -388,7 +418,7 @@ template <typename Visitor>
 void undo_log::each_live_range(Visitor&& visit) const {
     constexpr std::uint64_t page = window_header::page_bytes;
     visit(std::uint64_t{0}, page);
-    for (std::size_t i = 0; i < chain_.size(); ++i) {
+    for (std::size_t i = kept_chunks_; i < chain_.size(); ++i) {
         const log_position begin = chunk_begin(chain_[i]);
         const bool is_last = i + 1 == chain_.size();
         const log_position end = is_last ? words().tail : end_before(chain_[i + 1]);
@@ -400,7 +430,7 @@ template <typename Visitor>
 void undo_log::each_changed_range(Visitor&& visit) const {
     visit(std::uint64_t{sizeof(window_header)}, std::uint64_t{sizeof(log_words)});
     log_position end = words().tail;
-    for (std::size_t i = chain_.size(); i-- > 0;) {
+    for (std::size_t i = chain_.size(); i-- > kept_chunks_;) {
         const slot_number chunk = chain_[i];
         const chunk_header& header = header_of(chunk);
         if (header.sequence < lowest_.sequence) return;
@@ -408,7 +438,7 @@ void undo_log::each_changed_range(Visitor&& visit) const {
         const log_position begin = is_lowest ? lowest_.at : first_record(chunk);
         visit(chunk_begin(chunk), std::uint64_t{sizeof(chunk_header)});
         if (begin < end) visit(begin, end - begin);
-        if (i != 0) end = end_before(chunk);
+        if (i != kept_chunks_) end = end_before(chunk);
     }
 }
 

@@ -64,14 +64,6 @@ std::uint32_t own_thread() noexcept {
     return own.number;
 }
 
-/// Others may read it at the same time; a half-written name is only displayed.
-void introduce(reader_slot& slot) noexcept {
-    const char* const name = program_invocation_short_name;
-    std::memset(slot.name, 0, sizeof slot.name);
-    std::memcpy(slot.name, name, strnlen(name, sizeof slot.name - 1));
-    std::atomic_ref(slot.process).store(static_cast<std::uint32_t>(getpid()));
-}
-
 } // namespace
 
 /// The slot that detail::enter_reading works on.
@@ -246,7 +238,7 @@ process_lock::slot_number process_lock::claim_slot() {
     const std::lock_guard alone(claiming_);
     for (slot_number n = 0; n < reader_file::max_slots; ++n) {
         if (holds_[n] != hold::none || !file_.claim(n)) continue;
-        introduce(file_.slot(n));
+        file_.introduce(n);
         holds_[n] = hold::busy;
         return n;
     }

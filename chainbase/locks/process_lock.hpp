@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chainbase/locks/reader_file.hpp>
+#include <chainbase/locks/snapshot_slots.hpp>
 #include <pool_allocator/base/file_descriptor.hpp>
 #include <pool_allocator/base/process_of_origin.hpp>
 
@@ -66,6 +67,8 @@ public:
     void replaced_segment() noexcept;
     void changed_lengths() noexcept;
     void added_type() noexcept;
+    /// Those who read snapshots of the state. Lives as long as this object.
+    [[nodiscard]] snapshot_readers& snapshots() noexcept { return snapshots_; }
     /// @}
 
     /// @name Readers
@@ -96,6 +99,7 @@ private:
 
     process_of_origin origin_;
     reader_file file_;
+    snapshot_slots snapshots_{file_};
     role role_;
     std::chrono::milliseconds patience_;
     std::filesystem::path writers_lock_;

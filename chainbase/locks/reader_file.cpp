@@ -210,6 +210,7 @@ bool reader_file::lock_bytes(std::uint32_t n) const noexcept {
 void reader_file::clear(std::uint32_t n) const noexcept {
     reader_slot& free = slot(n);
     std::atomic_ref(free.process).store(0);
+    std::atomic_ref(free.snapshot).store(0);
     std::atomic_ref(free.word).store(static_cast<std::uint32_t>(detail::turn::idle));
     detail::wake_on(free.word);
 }
@@ -231,6 +232,15 @@ bool reader_file::claim(std::uint32_t n) {
     for (std::uint32_t known = slots.load(); known <= n;)
         if (slots.compare_exchange_weak(known, n + 1)) break;
     return true;
+}
+
+/// Others may read it at the same time; a half-written name is only displayed.
+void reader_file::introduce(std::uint32_t n) noexcept {
+    reader_slot& own = slot(n);
+    const char* const name = program_invocation_short_name;
+    std::memset(own.name, 0, sizeof own.name);
+    std::memcpy(own.name, name, strnlen(name, sizeof own.name - 1));
+    std::atomic_ref(own.process).store(static_cast<std::uint32_t>(getpid()));
 }
 
 void reader_file::give_up(std::uint32_t n) noexcept {

@@ -33,7 +33,7 @@ namespace chainbase {
 ///    24  slots          4  slots at or above are free and unused
 ///    28  writer         4  process that opened the state for writing last, 0 before the first one
 ///    32  inside         4  1: the writer is inside
-///    36  reserved       4  zero
+///    36  snapshots      4  not 0: a slot may have a snapshot
 ///    40  since          8  when the phase began, on the clock below
 ///    48  segment        8  counts replacements of the segment
 ///    56  lengths        8  counts changes of the lengths of segment files
@@ -46,7 +46,7 @@ struct reader_header {
     std::uint32_t slots;
     std::uint32_t writer;
     std::uint32_t inside;
-    std::uint32_t reserved;
+    std::uint32_t snapshots;
     std::uint64_t since;
     std::uint64_t segment;
     std::uint64_t lengths;
@@ -58,7 +58,7 @@ struct reader_header {
 static_assert(sizeof(reader_header) == 112 && offsetof(reader_header, since) == 40 &&
               offsetof(reader_header, boot) == 72);
 
-/// The slot of one reading thread at a time; fills a cache line.
+/// The slot of one reading thread at a time, or of a snapshot; fills a cache line.
 ///
 ///     0  word       4  detail::turn
 ///     4  process    4  0: nobody's
@@ -74,7 +74,8 @@ struct alignas(64) reader_slot {
     std::uint32_t reserved;
     std::uint64_t since;
     char name[24];
-    char reserved2[16];
+    std::uint64_t snapshot;
+    std::uint64_t epoch;
 };
 static_assert(sizeof(reader_slot) == 64 && offsetof(reader_slot, name) == 24);
 
@@ -124,6 +125,8 @@ public:
     /// dead process's slot becomes idle, and its waiters are woken. Throws io_error,
     /// out_of_space_error.
     [[nodiscard]] bool claim(std::uint32_t n);
+    /// Enters this process in a claimed slot.
+    void introduce(std::uint32_t n) noexcept;
     /// Frees a claimed slot.
     void give_up(std::uint32_t n) noexcept;
     /// Whether another, live holder has it.

@@ -17,8 +17,7 @@
 /// The type-independent parts of the object headers, compiled once.
 namespace chainbase {
 
-index_base::index_base(segment& state, const type_windows& type)
-    : name_(type.name), log_(state.log()) {
+index_base::index_base(undo_log* log, const type_windows& type) : name_(type.name), log_(log) {
     if (log_) log_->expect_root();
 }
 

@@ -4,12 +4,19 @@
 #include <pool_allocator/pool.hpp>
 #include <pool_allocator/window.hpp>
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace chainbase::detail {
+
+inline std::atomic<std::size_t> types_numbered{0};
+/// Types are numbered per process, so that finding a type's index needs no search.
+template <typename T>
+inline const std::size_t type_number = types_numbered++;
 
 /// The words that begin every type's root block, whatever its container.
 struct root_prefix {
@@ -55,6 +62,10 @@ public:
     /// Moves objects from the end into free slots and gives the space back. Requires that nothing
     /// can be undone; references to objects become invalid. Throws out_of_space_error.
     virtual void compact() = 0;
+    /// Makes an index of one type over windows that are only read.
+    using maker = std::unique_ptr<index_base> (*)(const type_windows& type);
+    /// One for this type.
+    [[nodiscard]] virtual maker maker_of_readers() const noexcept = 0;
 
     /// Throws not_found_error: no object has this id, or this value of a key.
     [[noreturn]] void throw_not_found(std::uint32_t id) const;
@@ -65,7 +76,8 @@ public:
                                       const std::string& given) const;
 
 protected:
-    index_base(segment& state, const type_windows& type);
+    /// `log` is null when only reading.
+    index_base(undo_log* log, const type_windows& type);
 
     /// Requires that the state is open for writing.
     [[nodiscard]] undo_log& log() const noexcept { return *log_; }

@@ -49,6 +49,7 @@ void mapped_segment::map_header(const fs::path& folder) {
 void mapped_segment::map_windows() {
     catalogue_ = catalogue::read(folder_);
     addresses_ = std::make_unique<address_space>(header().window_bytes, header().windows);
+    use_addresses(*addresses_);
     log_file_ =
         std::make_unique<window>(window::open({addresses_.get(), undo_log::window_index},
                                               folder_ / "undo_log", undo_log::geometry, mode_));

@@ -68,6 +68,8 @@ protected:
     void map_header(const std::filesystem::path& folder);
     /// Then all other files. Throws damaged_error, format_error, io_error, limit_error.
     void map_windows();
+    /// Called when the range of addresses is there, before a window is.
+    virtual void use_addresses(address_space&) {}
     /// Checks the root blocks and lengths of a closed state against what closing left; of one that
     /// was not closed, when writing, that its files have the bytes that their root blocks count,
     /// since a store beyond a file's end kills the process. Throws damaged_error, io_error.

@@ -164,6 +164,7 @@ void segment::recover() {
     opening& result = opening_.result();
     log_ = std::make_unique<undo_log>(addresses(), own_log_file(), false);
     log_witness::remember(*log_, header_file());
+    log_->keep_for(&turns_->snapshots(), options_.snapshot_log_bytes / undo_log::chunk_bytes);
     buffers().attach(*log_);
     if (!found_.closed && result.how == opening::way::attached) sync_after_dead_writer();
     start_checkpoints();
@@ -390,6 +391,7 @@ void segment::abandon() noexcept {
 void segment::leave_log() noexcept {
     if (!log_) return;
     log_->leave_sessions();
+    log_->keep_for(nullptr, 0);
     closed_log_ = std::move(log_);
 }
 

@@ -97,4 +97,17 @@ public:
     using error::error;
 };
 
+/// A snapshot that cannot be read on: the state has moved on too far, or went back behind its
+/// block. The message says why; a new snapshot can be taken at once.
+class too_old_error : public error {
+public:
+    using error::error;
+};
+
+/// Just now the writer gives a reader of snapshots no moment in which it could read; try again.
+class busy_error : public error {
+public:
+    using error::error;
+};
+
 } // namespace chainbase

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <string_view>
 
 namespace chainbase::test {
 
@@ -60,7 +62,7 @@ void add_type(std::vector<window_part>& parts, const type_windows& type) {
 
 } // namespace
 
-std::vector<window_part> parts_in_use(const segment& of) {
+std::vector<window_part> parts_in_use(const mapped_segment& of) {
     std::vector<window_part> parts;
     const_cast<size_classes&>(of.buffers()).each_window([&](const window& file) {
         parts.push_back({&file, 0, bytes_of_buffers(file)});
@@ -70,12 +72,17 @@ std::vector<window_part> parts_in_use(const segment& of) {
     return parts;
 }
 
-snapshot::snapshot(const segment& from) {
+snapshot::snapshot(const mapped_segment& from) {
     for (const window_part& used : parts_in_use(from)) {
         const std::byte* begin = used.file->base() + used.begin;
         parts_.push_back({used.file->name(), used.bytes});
         content_.insert(content_.end(), begin, begin + used.bytes);
     }
+}
+
+std::uint64_t snapshot::digest() const noexcept {
+    const std::string_view bytes(reinterpret_cast<const char*>(content_.data()), content_.size());
+    return std::hash<std::string_view>{}(bytes);
 }
 
 bool operator==(const snapshot& a, const snapshot& b) {

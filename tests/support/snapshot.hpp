@@ -3,6 +3,7 @@
 #include <chainbase/segment/segment.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,16 +19,19 @@ struct window_part {
 /// All ranges in use in the windows of a segment except the log's: header pages, slots below the
 /// high-water marks, page runs below the end, id tables below the next id, the current areas of the
 /// hash tables. Everything behind them is unused.
-[[nodiscard]] std::vector<window_part> parts_in_use(const segment& of);
+[[nodiscard]] std::vector<window_part> parts_in_use(const mapped_segment& of);
 
 /// A copy of every byte in use in a segment's windows except the log's (parts_in_use). The oracle
 /// of undo: two snapshots without a lasting change in between are equal.
 class snapshot {
 public:
-    explicit snapshot(const segment& from);
+    explicit snapshot(const mapped_segment& from);
 
     /// The first difference as "file: offset n", empty if there is none.
     [[nodiscard]] std::string difference(const snapshot& other) const;
+
+    /// Of the bytes.
+    [[nodiscard]] std::uint64_t digest() const noexcept;
 
     friend bool operator==(const snapshot&, const snapshot&);
 

@@ -1,0 +1,147 @@
+#include <chainbase/locks/process_lock.hpp>
+#include <chainbase/segment/segment.hpp>
+#include <chainbase/snapshot/guarded_read.hpp>
+#include <chainbase/snapshot/snapshot.hpp>
+#include <chainbase/snapshot/snapshot_segment.hpp>
+#include <pool_allocator/base/error.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace chainbase {
+
+namespace fs = std::filesystem;
+
+// --- the segment ---
+
+snapshot_segment::snapshot_segment(fs::path state, const open_options& options)
+    : mapped_segment(state, window::mode::read_only), options_(options) {
+    options_.mode = open_mode::read_only;
+    const state_opening opening(state, options_);
+    opening.find_for_reading();
+    const fs::path folder = opening.place().folder();
+    images_.emplace((folder / "undo_log").string());
+    try {
+        slot_.emplace(state / "readers");
+    } catch (const io_error& e) { // such as on a read-only file system
+        spdlog::debug("{}: a snapshot that is not announced: {}", state.string(), e.what());
+    }
+    begin();
+    map_header(folder);
+    map_windows();
+    pages_->require_usable();
+}
+
+/// Until it is announced the writer does not keep the log for it.
+void snapshot_segment::begin() {
+    constexpr unsigned most_tries = 100;
+    for (unsigned tries = 1;; ++tries) {
+        images_->begin();
+        taken_ = std::chrono::steady_clock::now();
+        if (slot_) slot_->announce({images_->from().time, images_->from().epoch});
+        try {
+            return images_->require_usable();
+        } catch (const too_old_error&) {
+            if (tries == most_tries) throw;
+        }
+    }
+}
+
+void snapshot_segment::use_addresses(address_space& range) {
+    pages_.emplace(range, *images_);
+    range.take_pages_from(*pages_);
+}
+
+const type_windows* snapshot_segment::find_type(const std::string& name) const noexcept {
+    const auto found = std::find_if(windows().begin(), windows().end(),
+                                    [&](const auto& type) { return type->name == name; });
+    return found == windows().end() ? nullptr : found->get();
+}
+
+// --- snapshot ---
+
+open_options snapshot::read_only() {
+    open_options options;
+    options.mode = open_mode::read_only;
+    return options;
+}
+
+snapshot::snapshot(const database& of)
+    : segment_(std::make_unique<snapshot_segment>(of.state(), read_only())) {
+    types_.resize(of.indexes_.size());
+    for (std::size_t number = 0; number < types_.size(); ++number) {
+        const index_base* const index = of.indexes_[number].get();
+        const type_windows* const windows =
+            index ? segment_->find_type(index->type_name()) : nullptr;
+        if (!windows) continue;
+        types_[number] = std::make_unique<type>();
+        types_[number]->windows = windows;
+        types_[number]->make = index->maker_of_readers();
+    }
+}
+
+snapshot::snapshot(const std::string& state, const open_options& options)
+    : segment_(std::make_unique<snapshot_segment>(state, options)) {}
+
+snapshot::snapshot(snapshot&&) noexcept = default;
+snapshot& snapshot::operator=(snapshot&& other) noexcept {
+    types_ = std::move(other.types_); // before the memory that they are over
+    segment_ = std::move(other.segment_);
+    return *this;
+}
+snapshot::~snapshot() = default;
+
+void snapshot::enter(std::size_t number, const type_schema& schema, index_base::maker make) {
+    if (number < types_.size() && types_[number])
+        throw usage_error("add_type(\"" + schema.name + "\"): this type is registered as \"" +
+                          types_[number]->windows->name + "\" already");
+    auto added = std::make_unique<type>();
+    added->windows = &segment_->find_type(schema);
+    added->make = make;
+    if (types_.size() <= number) types_.resize(number + 1);
+    types_[number] = std::move(added);
+}
+
+const index_base& snapshot::index_of(std::size_t number, std::string (*name)()) const {
+    if (number >= types_.size() || !types_[number])
+        throw usage_error(state() + ": the type " + name() +
+                          " is not registered in this snapshot; call add_type for it first");
+    type& found = *types_[number];
+    std::call_once(found.made, [&] {
+        found.windows->each([](const window& file) { // what making the index reads
+            detail::guarded([&] { detail::touch(file.base(), window_header::page_bytes); });
+        });
+        found.index = found.make(*found.windows);
+    });
+    return *found.index;
+}
+
+revision_number snapshot::revision() const noexcept {
+    return segment_->block().revision;
+}
+
+const std::string& snapshot::state() const noexcept {
+    return segment_->state().native();
+}
+
+std::chrono::nanoseconds snapshot::age() const noexcept {
+    return std::chrono::steady_clock::now() - segment_->taken();
+}
+
+bool snapshot::is_too_old() const {
+    try {
+        segment_->pages().require_usable();
+        return false;
+    } catch (const too_old_error&) {
+        return true;
+    }
+}
+
+snapshot_costs snapshot::costs() const {
+    const snapshot_pages& pages = segment_->pages();
+    return {pages.pages(), pages.retries(), pages.bytes()};
+}
+
+} // namespace chainbase

@@ -1,0 +1,229 @@
+#include <chainbase/snapshot/guarded_read.hpp>
+#include <chainbase/snapshot/snapshot_pages.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/file_error.hpp>
+#include <pool_allocator/base/files.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <span>
+#include <string>
+
+namespace chainbase {
+
+namespace {
+
+constexpr std::uint64_t small_step = std::uint64_t{64} << 10;
+/// Once there are many small ones: a process may have some 65,000 mappings (vm.max_map_count).
+constexpr std::uint64_t large_step = std::uint64_t{2} << 20;
+constexpr std::size_t many = 8'192;
+
+struct entry {
+    std::atomic<std::uintptr_t> begin{0};
+    std::atomic<std::uintptr_t> end{0};
+    std::atomic<snapshot_pages*> pages{nullptr};
+};
+constexpr std::size_t most_snapshots = 256;
+entry registry[most_snapshots];
+struct sigaction former; ///< what handled SIGSEGV before
+
+std::mutex& registry_mutex() {
+    static std::mutex mutex;
+    return mutex;
+}
+
+constexpr const char* memory_name = "the memory of a snapshot";
+
+file_descriptor make_memory(std::uint64_t bytes) {
+    require_file_limit(memory_name, bytes);
+    file_descriptor made(memfd_create("chainbase-snapshot", MFD_CLOEXEC));
+    if (made.number() < 0) throw_file_error(memory_name, "make");
+    if (ftruncate(made.number(), static_cast<off_t>(bytes)) != 0)
+        throw_file_error(memory_name, "lengthen");
+    return made;
+}
+
+/// Gives the signal to whoever handled it before. One that raises it again ends the process.
+void pass_on(int signal, siginfo_t* about, void* context) {
+    static thread_local constinit bool is_passing = false;
+    const bool is_handled = (former.sa_flags & SA_SIGINFO) != 0 ||
+                            (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN);
+    if (is_passing || !is_handled) {
+        ::signal(signal, SIG_DFL); // and the access is repeated
+        return;
+    }
+    is_passing = true;
+    if ((former.sa_flags & SA_SIGINFO) != 0)
+        former.sa_sigaction(signal, about, context);
+    else
+        former.sa_handler(signal);
+    is_passing = false;
+}
+
+} // namespace
+
+snapshot_pages::snapshot_pages(address_space& range, before_images& images)
+    : range_(range), images_(images), memory_(make_memory(range.window_bytes() * range.windows())),
+      piece_(small_step) {
+    const std::size_t bytes = range.window_bytes() * range.windows();
+    if (mmap(range.base(), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
+             memory_.number(), 0) == MAP_FAILED)
+        throw_file_error(memory_name, "map");
+    madvise(range.base(), bytes, MADV_DONTFORK);
+    madvise(range.base(), bytes, MADV_DONTDUMP);
+    install_handler();
+    enter();
+}
+
+snapshot_pages::~snapshot_pages() {
+    leave();
+}
+
+void snapshot_pages::add(std::size_t index, int file) {
+    file_descriptor own(fcntl(file, F_DUPFD_CLOEXEC, 0));
+    if (own.number() < 0) throw_file_error("a window of a snapshot", "keep open");
+    const std::lock_guard alone(mutex_);
+    files_.emplace(index, std::move(own));
+}
+
+void snapshot_pages::require_usable() {
+    const std::lock_guard alone(mutex_);
+    images_.require_usable();
+}
+
+std::uint64_t snapshot_pages::bytes() const {
+    const std::lock_guard alone(mutex_);
+    return pages_ * window_header::page_bytes + images_.bytes();
+}
+
+std::uint64_t snapshot_pages::pages() const {
+    const std::lock_guard alone(mutex_);
+    return pages_;
+}
+
+std::uint64_t snapshot_pages::retries() const {
+    const std::lock_guard alone(mutex_);
+    return images_.retries();
+}
+
+// --- filling ---
+
+std::uint64_t snapshot_pages::step() const noexcept {
+    return filled_.size() < many ? small_step : large_step;
+}
+
+bool snapshot_pages::fill(std::uint64_t offset) {
+    const std::lock_guard alone(mutex_);
+    if (filled_.contains(offset / small_step)) return false;
+    const std::uint64_t begin = offset / step() * step();
+    const std::size_t index = begin / range_.window_bytes();
+    const auto file = files_.find(index);
+    if (file == files_.end())
+        throw damaged_error(std::string(memory_name) + ": a link leads to window " +
+                            std::to_string(index) +
+                            ", which no type has; run chainbase-inspect "
+                            "check");
+    piece_.resize(std::max<std::size_t>(piece_.size(), step()));
+    const std::span<std::byte> into(piece_.data(), step());
+    auto copy = [&] {
+        const std::size_t there =
+            read_at(file->second, memory_name, begin % range_.window_bytes(), into);
+        std::fill(into.begin() + static_cast<std::ptrdiff_t>(there), into.end(), std::byte{0});
+    };
+    images_.with_images([](void* with) { (*static_cast<decltype(copy)*>(with))(); }, &copy);
+    images_.put_back(begin, into);
+    write_at(memory_, memory_name, begin, into);
+    if (mprotect(range_.base() + begin, into.size(), PROT_READ) != 0)
+        throw_file_error(memory_name, "give access to");
+    for (std::uint64_t at = begin; at < begin + into.size(); at += small_step)
+        filled_.insert(at / small_step);
+    pages_ += into.size() / window_header::page_bytes;
+    return true;
+}
+
+// --- the handler ---
+
+/// Again with each snapshot: another library may have taken the signal meanwhile.
+void snapshot_pages::install_handler() {
+    struct sigaction ours{};
+    ours.sa_sigaction = &snapshot_pages::handle;
+    ours.sa_flags = SA_SIGINFO | SA_NODEFER; // a guarded read is left by a jump
+    const std::lock_guard alone(registry_mutex());
+    struct sigaction found{};
+    if (sigaction(SIGSEGV, nullptr, &found) == 0 && (found.sa_flags & SA_SIGINFO) != 0 &&
+        found.sa_sigaction == ours.sa_sigaction)
+        return;
+    former = found;
+    if (sigaction(SIGSEGV, &ours, nullptr) != 0) throw_file_error(memory_name, "handle faults of");
+}
+
+/// A page that is readable was filled by another thread meanwhile, or was stored to.
+void snapshot_pages::handle(int signal, siginfo_t* about, void* context) {
+    static thread_local constinit struct {
+        const void* address = nullptr;
+        unsigned times = 0;
+    } last;
+    const int kept = errno;
+    const auto address = reinterpret_cast<std::uintptr_t>(about->si_addr);
+    snapshot_pages* const pages = at(address);
+    if (!pages) return pass_on(signal, about, context);
+    try {
+        pages->origin_.require_here("a snapshot");
+        const auto base = reinterpret_cast<std::uintptr_t>(pages->range_.base());
+        const bool is_new = pages->fill(address - base);
+        last.times = is_new || last.address != about->si_addr ? 0 : last.times + 1;
+        last.address = about->si_addr;
+        errno = kept;
+        if (last.times < 1'000) return;
+    } catch (...) {
+        errno = kept;
+        detail::leave_guarded_read(std::current_exception());
+    }
+    pass_on(signal, about, context);
+}
+
+/// A fork's own snapshots may be where its parent's were, which it does not have.
+snapshot_pages* snapshot_pages::at(std::uintptr_t address) noexcept {
+    snapshot_pages* of_parent = nullptr;
+    for (const entry& one : registry) {
+        const std::uintptr_t begin = one.begin.load(std::memory_order_acquire);
+        if (begin == 0 || address < begin || address >= one.end.load(std::memory_order_relaxed))
+            continue;
+        snapshot_pages* const found = one.pages.load(std::memory_order_relaxed);
+        if (found->origin_.is_here()) return found;
+        of_parent = found;
+    }
+    return of_parent;
+}
+
+void snapshot_pages::enter() {
+    const std::lock_guard alone(registry_mutex());
+    for (entry& one : registry) {
+        if (one.begin.load(std::memory_order_relaxed) != 0) continue;
+        const auto begin = reinterpret_cast<std::uintptr_t>(range_.base());
+        one.pages.store(this, std::memory_order_relaxed);
+        one.end.store(begin + range_.window_bytes() * range_.windows(), std::memory_order_relaxed);
+        one.begin.store(begin, std::memory_order_release);
+        return;
+    }
+    throw limit_error("more than " + std::to_string(most_snapshots) +
+                      " snapshots are open in this process: close one first");
+}
+
+void snapshot_pages::leave() noexcept {
+    const std::lock_guard alone(registry_mutex());
+    for (entry& one : registry)
+        if (one.pages.load(std::memory_order_relaxed) == this) {
+            one.begin.store(0, std::memory_order_release);
+            one.pages.store(nullptr, std::memory_order_relaxed);
+        }
+}
+
+} // namespace chainbase

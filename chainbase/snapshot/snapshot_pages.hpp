@@ -1,0 +1,72 @@
+#pragma once
+
+#include <pool_allocator/address_space.hpp>
+#include <pool_allocator/base/file_descriptor.hpp>
+#include <pool_allocator/base/process_of_origin.hpp>
+#include <undo/before_images.hpp>
+
+#include <signal.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace chainbase {
+
+/// The memory of one snapshot: a range of addresses whose pages have no access until they are first
+/// touched. Then a handler of SIGSEGV copies the live page and puts it back to the snapshot's
+/// block.
+///
+/// The pages are those of an anonymous file: written through the file, and made readable at once,
+/// so that no thread sees half a page. The handler passes on every other
+/// fault.
+///
+/// Thread-safety: any number of threads read; the object is made and destroyed by one, while none
+/// reads. A fork does not have the memory.
+class snapshot_pages final : public page_source {
+public:
+    /// `images` tells what the pages were. Both must outlive this object. Throws limit_error when
+    /// there are too many snapshots in the process, io_error.
+    snapshot_pages(address_space& range, before_images& images);
+    ~snapshot_pages();
+    snapshot_pages(const snapshot_pages&) = delete;
+    snapshot_pages& operator=(const snapshot_pages&) = delete;
+
+    void add(std::size_t index, int file) override;
+
+    /// Throws what reading on would throw.
+    void require_usable();
+    /// Bytes of memory that it holds, records included.
+    [[nodiscard]] std::uint64_t bytes() const;
+    /// Pages that were copied, and how often one was copied again.
+    [[nodiscard]] std::uint64_t pages() const;
+    [[nodiscard]] std::uint64_t retries() const;
+
+private:
+    static void handle(int signal, siginfo_t* about, void* context);
+    [[nodiscard]] static snapshot_pages* at(std::uintptr_t address) noexcept;
+    static void install_handler();
+    void enter();
+    void leave() noexcept;
+
+    /// Makes the page readable. Returns false if it is already. Throws as before_images.
+    [[nodiscard]] bool fill(std::uint64_t offset);
+    [[nodiscard]] std::uint64_t step() const noexcept;
+
+    process_of_origin origin_;
+    address_space& range_;
+    before_images& images_;
+    file_descriptor memory_;
+    std::unordered_map<std::size_t, file_descriptor> files_; ///< by window
+    mutable std::mutex mutex_;
+    std::unordered_set<std::uint64_t> filled_; ///< by the smaller step
+    std::uint64_t pages_ = 0;
+    std::vector<std::byte> piece_;
+};
+
+} // namespace chainbase

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <chainbase/locks/snapshot_slots.hpp>
+#include <chainbase/segment/mapped_segment.hpp>
+#include <chainbase/segment/state_opening.hpp>
+#include <chainbase/snapshot/snapshot_pages.hpp>
+#include <undo/before_images.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace chainbase {
+
+/// The segment of a state as it was at the end of one block.
+class snapshot_segment final : public mapped_segment {
+public:
+    /// Takes the newest snapshot of the state in a folder. Throws what opening it read-only throws,
+    /// busy_error, limit_error.
+    snapshot_segment(std::filesystem::path state, const open_options& options);
+
+    [[nodiscard]] const block_end& block() const noexcept { return images_->from(); }
+    [[nodiscard]] std::chrono::steady_clock::time_point taken() const noexcept { return taken_; }
+    [[nodiscard]] const before_images& images() const noexcept { return *images_; }
+    [[nodiscard]] snapshot_pages& pages() noexcept { return *pages_; }
+    /// Throws schema_error, usage_error when the state has no such type.
+    [[nodiscard]] const type_windows& find_type(const type_schema& schema) {
+        return find_or_create_type(schema);
+    }
+    [[nodiscard]] const type_windows* find_type(const std::string& name) const noexcept;
+
+private:
+    void begin();
+    void use_addresses(address_space& range) override;
+
+    open_options options_;
+    std::chrono::steady_clock::time_point taken_;
+    std::optional<snapshot_slot> slot_; ///< empty where this process may not announce anything
+    std::optional<before_images> images_;
+    std::optional<snapshot_pages> pages_;
+};
+
+} // namespace chainbase

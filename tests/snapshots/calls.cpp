@@ -1,0 +1,347 @@
+// What a user of snapshots relies on: the calls, and how a snapshot ends.
+
+#include <chainbase/snapshot/snapshot.hpp>
+#include <pool_allocator/base/error.hpp>
+
+#include <catch2/catch.hpp>
+#include <tests/support/child_process.hpp>
+#include <tests/support/one_type.hpp>
+#include <tests/support/sample_types.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using Catch::Matchers::Contains;
+using taken = chainbase::snapshot;
+
+namespace {
+
+/// A state with three types, in blocks.
+struct chain {
+    explicit chain(open_options options = quick_options()) : db(folder / "state", options) {
+        db.add_type<account>("account");
+        db.add_type<post>("post");
+        db.add_type<stake>("stake");
+    }
+    template <typename Work>
+    revision_number block(Work&& work) {
+        auto session = db.start_session();
+        work();
+        const revision_number revision = session.revision();
+        session.push();
+        return revision;
+    }
+    const account& add(const char* name, std::int64_t balance) {
+        return db.create<account>([&](account& made) {
+            made.name = name;
+            made.balance = balance;
+            made.number = static_cast<std::uint64_t>(balance) * 7;
+            made.group = static_cast<std::uint32_t>(balance % 3);
+        });
+    }
+    [[nodiscard]] std::string state() const { return folder / "state"; }
+
+    scratch_folder folder;
+    database db;
+};
+
+open_options keeping(std::uint64_t log_bytes) {
+    open_options options = quick_options();
+    options.snapshot_log_bytes = log_bytes;
+    return options;
+}
+
+/// Changes every byte of some objects, many times, each time in a block that is committed.
+void churn(chain& in, int blocks) {
+    for (int i = 0; i < blocks; ++i) {
+        const revision_number revision = in.block([&] {
+            for (const account& one : in.db.objects<account>())
+                in.db.modify(one, [](account& changed) { ++changed.visits; });
+        });
+        in.db.commit(revision);
+    }
+}
+
+} // namespace
+
+TEST_CASE("a snapshot shows its block while the state goes on") {
+    chain c;
+    const revision_number first = c.block([&] {
+        for (int i = 0; i < 100; ++i)
+            c.add(("a" + std::to_string(i)).c_str(), i);
+        c.db.create<post>([](post& made) {
+            made.author = "alice";
+            made.permlink = "first";
+            made.body = std::string(5000, 'x');
+            made.votes = {1, 2, 3};
+        });
+        c.db.create<stake>([](stake& made) { made.score = 5; });
+    });
+    const taken then(c.db);
+    CHECK(then.revision() == first);
+    c.block([&] {
+        c.db.modify(c.db.get<account, by_name>("a7"), [](account& a) { a.name = "gone"; });
+        c.db.remove(c.db.get<account, by_name>("a8"));
+        c.add("new", 1000);
+        c.db.modify(*c.db.objects<post>().begin(), [](post& p) {
+            p.body = "short";
+            p.votes = {};
+        });
+        c.db.clear<stake>();
+    });
+    c.db.commit(c.db.revision());
+
+    CHECK(then.count<account>() == 100);
+    CHECK(then.next_id<account>() == id<account>(100));
+    CHECK(then.get<account, by_name>("a7").balance == 7);
+    CHECK(then.contains<account, by_name>("a8"));
+    CHECK_FALSE(then.contains<account, by_name>("gone"));
+    CHECK(then.find<account, by_name>("new") == nullptr);
+    CHECK_THROWS_WITH((then.get<account, by_name>("new")), Contains("by_name") && Contains("new"));
+    CHECK(then.get(id<account>(8)).balance == 8);
+    CHECK_THROWS_AS(then.get(id<account>(100)), not_found_error);
+    CHECK(then.get<account, by_number>(21U).name == "a3");
+    const post& first_post = then.get<post, by_link>("alice", "first");
+    CHECK(std::string_view(first_post.body) == std::string(5000, 'x'));
+    CHECK(std::ranges::equal(first_post.votes, std::array{1U, 2U, 3U}));
+    CHECK(then.count<stake>() == 1);
+
+    SECTION("by every view") {
+        std::vector<std::int64_t> balances;
+        for (const account& one : then.view<account, by_balance>())
+            balances.push_back(one.balance);
+        CHECK(balances.size() == 100);
+        CHECK(std::is_sorted(balances.rbegin(), balances.rend()));
+        const auto by_id = then.objects<account>();
+        CHECK(std::distance(by_id.begin(), by_id.end()) == 100);
+        CHECK(by_id.rbegin()->balance == 99);
+        CHECK(std::ranges::distance(by_id.between(id<account>(5), id<account>(9))) == 4);
+        CHECK((then.count<account, by_group>(1U) == 33));
+        const auto group = then.view<account, by_group>().equal_range(2U);
+        CHECK(std::ranges::distance(group) == 33);
+        CHECK(std::ranges::all_of(group, [](const account& a) { return a.group == 2; }));
+        const auto ranked = then.view<stake, by_score>();
+        CHECK(ranked.rank(ranked.nth(0)) == 0);
+        const auto hashed = then.view<account, by_number>();
+        CHECK(hashed.distinct() == 100);
+        CHECK(std::distance(hashed.begin(), hashed.end()) == 100);
+        const std::vector<std::uint64_t> numbers{7, 14, 5};
+        std::array<const account*, 3> found{};
+        then.find_many<account, by_number>(numbers, found);
+        CHECK((found[0]->balance == 1 && found[1]->balance == 2 && found[2] == nullptr));
+    }
+    SECTION("by its folder") {
+        taken other(c.state());
+        other.add_type<account>("account");
+        CHECK(other.revision() == first + 1);
+        CHECK(other.contains<account, by_name>("gone"));
+        CHECK_THROWS_WITH(other.count<post>(), Contains("post") && Contains("add_type"));
+        CHECK_THROWS_AS(other.add_type<account>("account"), usage_error);
+        CHECK_THROWS_AS(other.add_type<stake>("other"), usage_error);
+    }
+    SECTION("by another one that takes it over") {
+        taken moved(taken(c.db));
+        CHECK(moved.contains<account, by_name>("gone"));
+        moved = taken(c.db);
+        CHECK(moved.contains<account, by_name>("gone"));
+    }
+}
+
+TEST_CASE("a snapshot shows no session that is open") {
+    chain c;
+    c.block([&] { c.add("a", 1); });
+    auto open = c.db.start_session();
+    c.add("b", 2);
+    const taken then(c.db);
+    c.add("c", 3);
+    CHECK(then.count<account>() == 1);
+    open.undo();
+    CHECK(then.find<account, by_name>("b") == nullptr);
+    CHECK(then.get<account, by_name>("a").balance == 1);
+}
+
+TEST_CASE("what was found stays, also when the snapshot is too old") {
+    chain c(keeping(0));
+    c.block([&] {
+        for (int i = 0; i < 20'000; ++i)
+            c.add(("a" + std::to_string(i)).c_str(), i);
+    });
+    c.db.commit(c.db.revision());
+    const taken then(c.db);
+    const account& found = then.get<account, by_name>("a5");
+    CHECK_FALSE(then.is_too_old());
+    churn(c, 3);
+    CHECK(then.is_too_old());
+    CHECK(found.balance == 5);
+    CHECK(found.visits == 0);
+    CHECK(then.get<account, by_name>("a5").balance == 5); // its pages are there
+    CHECK_THROWS_WITH((then.count<account, by_group>(1U)), Contains("snapshot_log_bytes"));
+    const auto walk = [&] {
+        std::size_t count = 0;
+        for (const account& one : then.objects<account>())
+            count += one.visits + 1;
+        return count;
+    };
+    CHECK_THROWS_AS(walk(), too_old_error);
+}
+
+TEST_CASE("the log that a snapshot needs is kept, up to the bound, and given back afterwards") {
+    chain c(keeping(std::uint64_t{8} << 20));
+    c.block([&] {
+        for (int i = 0; i < 5'000; ++i)
+            c.add(("a" + std::to_string(i)).c_str(), i);
+    });
+    c.db.commit(c.db.revision());
+    auto then = std::make_unique<taken>(c.db);
+    churn(c, 10); // some 4 MB of log
+    CHECK(c.db.memory().log()->kept_bytes() > 0);
+    std::uint64_t visits = 0;
+    for (const account& one : then->objects<account>())
+        visits += one.visits;
+    CHECK(visits == 0);
+    const taken late(c.db);
+    churn(c, 40);
+    CHECK(then->is_too_old() == late.is_too_old());
+    CHECK(late.is_too_old());
+    CHECK(c.db.memory().log()->kept_bytes() <= std::uint64_t{8} << 20);
+    then.reset();
+    const std::uint64_t held = c.db.memory().log()->file().bytes();
+    churn(c, 40);
+    CHECK(c.db.memory().log()->file().bytes() == held);
+}
+
+TEST_CASE(
+    "a snapshot ends with its block, with changes outside of sessions, and with the opening") {
+    std::optional<chain> c(std::in_place);
+    c->block([&] { c->add("a", 1); });
+    const taken below(c->db);
+    c->block([&] { c->add("b", 2); });
+    const taken then(c->db);
+    const auto ends_with = [&](const char* why, const taken& one) {
+        CHECK(one.is_too_old());
+        CHECK_THROWS_WITH(one.count<account>(), Contains(why));
+    };
+    SECTION("undone") {
+        c->db.undo();
+        ends_with("undone", then);
+        CHECK(below.count<account>() == 1);
+        CHECK(taken(c->db).count<account>() == 1);
+    }
+    SECTION("changed outside of sessions") {
+        c->db.commit(c->db.revision());
+        CHECK(then.count<post>() == 0);
+        c->add("c", 3);
+        ends_with("outside of sessions", then);
+        CHECK(taken(c->db).count<account>() == 3);
+    }
+    SECTION("compacted") {
+        c->db.commit(c->db.revision());
+        c->db.compact();
+        ends_with("compacted", then);
+        CHECK(taken(c->db).count<account>() == 2);
+    }
+    SECTION("closed: it can be read on; opened again") {
+        const std::string state = c->state();
+        c->db.commit(c->db.revision());
+        c->db.close();
+        CHECK(then.count<account>() == 2);
+        taken closed(state);
+        closed.add_type<account>("account");
+        CHECK(closed.count<account>() == 2);
+        const database again(state, quick_options());
+        CHECK(below.is_too_old());
+        CHECK(closed.is_too_old());
+    }
+}
+
+TEST_CASE("tables grow and outgrown areas are given back below a snapshot") {
+    chain c;
+    c.block([&] { c.add("a", 1); });
+    c.db.commit(c.db.revision());
+    auto then = std::make_unique<taken>(c.db);
+    c.block([&] {
+        for (int i = 2; i < 5'000; ++i)
+            c.add(("a" + std::to_string(i)).c_str(), i);
+    });
+    c.db.commit(c.db.revision());
+    CHECK(then->get<account, by_number>(7U).name == "a");
+    CHECK(then->view<account, by_number>().distinct() == 1);
+    const taken late(c.db);
+    then.reset();
+    c.block([&] { c.add("z", 6'000); });
+    c.db.commit(c.db.revision());
+    CHECK(late.view<account, by_number>().distinct() == 4'999);
+}
+
+TEST_CASE("many threads read one snapshot, and many snapshots are read at once") {
+    chain c;
+    c.block([&] {
+        for (int i = 0; i < 5'000; ++i)
+            c.add(("a" + std::to_string(i)).c_str(), i);
+    });
+    const taken then(c.db);
+    std::vector<std::thread> threads;
+    std::atomic<int> right{0};
+    for (int t = 0; t < 4; ++t)
+        threads.emplace_back([&] {
+            std::int64_t sum = 0;
+            for (const account& one : then.view<account, by_balance>())
+                sum += one.balance;
+            right += sum == 4'999 * 5'000 / 2;
+        });
+    std::vector<std::unique_ptr<taken>> more;
+    for (int i = 0; i < 20; ++i) {
+        churn(c, 1);
+        more.push_back(std::make_unique<taken>(c.db));
+    }
+    for (std::thread& thread : threads)
+        thread.join();
+    CHECK(right == 4);
+    for (std::size_t i = 0; i < more.size(); ++i)
+        CHECK(more[i]->get<account, by_name>("a77").visits == i + 1);
+}
+
+TEST_CASE("a fork has no snapshots, and takes its own") {
+    chain c;
+    c.block([&] { c.add("a", 1); });
+    const taken then(c.db);
+    CHECK(then.count<account>() == 1);
+    CHECK(succeeds_in_child([&] {
+        try {
+            (void)then.count<account>();
+            std::abort();
+        } catch (const usage_error&) {
+        }
+        taken own(c.state());
+        own.add_type<account>("account");
+        if (own.count<account>() != 1) std::abort();
+    }));
+    CHECK(then.get<account, by_name>("a").balance == 1);
+}
+
+TEST_CASE("a reader that was killed keeps no log") {
+    chain c(keeping(std::uint64_t{4} << 20));
+    c.block([&] {
+        for (int i = 0; i < 5'000; ++i)
+            c.add(("a" + std::to_string(i)).c_str(), i);
+    });
+    c.db.commit(c.db.revision());
+    {
+        const staying_process reader([&](const auto& done) {
+            const taken own(c.state());
+            done();
+        });
+        churn(c, 5);
+        CHECK(c.db.memory().log()->kept_bytes() > 0);
+    }
+    churn(c, 10);
+    CHECK(c.db.memory().log()->kept_bytes() == 0);
+}

@@ -1,0 +1,236 @@
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/file_error.hpp>
+#include <pool_allocator/base/files.hpp>
+#include <pool_allocator/base/private_folder.hpp>
+#include <undo/before_images.hpp>
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+namespace chainbase {
+
+namespace {
+
+constexpr auto patience = std::chrono::seconds(2);
+
+template <typename Word>
+Word load(const Word& word) noexcept {
+    return std::atomic_ref(const_cast<Word&>(word)).load(std::memory_order_relaxed);
+}
+
+/// What was loaded or copied before stays before what is loaded after.
+void then() noexcept {
+    std::atomic_thread_fence(std::memory_order_acquire);
+}
+
+/// Calls `done` until it returns true; for the first moments without a pause.
+template <typename Done>
+bool wait_until(Done&& done) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    for (unsigned tries = 0; !done(); ++tries) {
+        if (tries > 100) std::this_thread::sleep_for(std::chrono::microseconds(50));
+        if (std::chrono::steady_clock::now() > end) return false;
+    }
+    return true;
+}
+
+} // namespace
+
+before_images::before_images(const std::string& file)
+    : name_(file), file_(open_private(file, file_use::read)) {
+    void* at = mmap(nullptr, window_header::page_bytes, PROT_READ, MAP_SHARED, file_.number(), 0);
+    if (at == MAP_FAILED) throw_file_error(file, "map");
+    header_ = static_cast<std::byte*>(at);
+}
+
+before_images::~before_images() {
+    munmap(header_, window_header::page_bytes);
+}
+
+void before_images::begin() {
+    images_.clear();
+    of_page_.clear();
+    pieces_.clear();
+    bytes_ = 0;
+    const bool is_there = wait_until([&] {
+        turn_ = load(words().turn);
+        losses_ = load(words().losses);
+        then();
+        const std::uint64_t edition = load(words().edition);
+        then();
+        from_.revision = load(words().end.revision);
+        from_.position = load(words().end.position);
+        from_.time = load(words().end.time);
+        from_.epoch = load(words().end.epoch);
+        then();
+        return edition % 2 == 0 && edition == load(words().edition) && from_.position != 0 &&
+               losses_ % 2 == 0 && turn_ % 2 == 0 && turn_ == load(words().turn);
+    });
+    if (!is_there)
+        throw busy_error(name_ + ": no block has ended yet that a snapshot could show: the state "
+                                 "is being opened or rolled back, or its writer died while it did; "
+                                 "try again once it is open for writing");
+    read_to_ = from_.time;
+}
+
+std::uint64_t before_images::wait_for_even_turn() const {
+    std::uint64_t turn = 0;
+    if (wait_until([&] { return (turn = load(words().turn)) % 2 == 0; })) return turn;
+    throw busy_error(name_ + ": the writer has been rolling back for seconds, or died while it "
+                             "did; try again once the state is open for writing");
+}
+
+log_time before_images::lowest_since(std::uint64_t turn) const noexcept {
+    const auto count = std::min<std::uint64_t>(load(words().count), words().rollbacks.size());
+    for (std::uint64_t i = 0; i < count; ++i)
+        if (load(words().rollbacks[i].turn) > turn) return load(words().rollbacks[i].to);
+    return UINT64_MAX;
+}
+
+void before_images::require_usable() {
+    const auto over = [this](const char* why) {
+        throw too_old_error(name_ + ": the snapshot of revision " + std::to_string(from_.revision) +
+                            " cannot be read on: " + why + "; take a new one");
+    };
+    then();
+    if (load(words().losses) != losses_)
+        over("the state was opened again, compacted, or changed outside of sessions since");
+    if (load(words().floor) > from_.time)
+        over("more was changed since than the log keeps for snapshots "
+             "(open_options::snapshot_log_bytes)");
+    if (load(words().given_back) >= from_.epoch) over("memory that it needs was given back");
+    if (lowest_since(turn_) < from_.time) over("its block was undone");
+}
+
+void before_images::with_images(void (*copy)(void*), void* with) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    for (;; ++retries_) {
+        const std::uint64_t turn = wait_for_even_turn();
+        then();
+        copy(with);
+        then();
+        const log_time lowest = lowest_since(turn_);
+        reading fresh;
+        const bool is_whole = read_back_to(std::min(read_to_, lowest), fresh);
+        then();
+        const bool is_same = load(words().turn) == turn;
+        if (is_same) {
+            require_usable(); // else what follows may be damage that is none
+            if (!is_whole)
+                throw damaged_error(name_ + ": the records since revision " +
+                                    std::to_string(from_.revision) +
+                                    " do not lead back to it; run chainbase-inspect check");
+            drop_from(lowest);
+            take(fresh);
+            turn_ = turn;
+            return;
+        }
+        if (std::chrono::steady_clock::now() > end)
+            throw busy_error(name_ + ": the writer rolls back all the time; try again");
+    }
+}
+
+bool before_images::read_back_to(log_time until, reading& into) const {
+    constexpr std::uint64_t chunk_bytes = undo_log_view::chunk_bytes;
+    std::uint64_t at =
+        load(reinterpret_cast<const log_words*>(header_ + sizeof(window_header))->tail);
+    then();
+    std::uint64_t expected = 0; // sequence
+    for (;;) {
+        if (at <= window_header::page_bytes) return false;
+        const std::uint64_t begin =
+            (at - window_header::page_bytes - 1) / chunk_bytes * chunk_bytes +
+            window_header::page_bytes;
+        log_chunk header{};
+        if (read_at(file_, name_, begin, std::as_writable_bytes(std::span(&header, 1))) !=
+            sizeof header)
+            return false;
+        if (expected != 0 && header.sequence != expected) return false;
+        const log_time time_of_begin = header.sequence * chunk_bytes;
+        const log_time time = time_of_begin + (at - begin);
+        if (into.end == 0) into.end = time;
+        if (time < until) return false;
+        if (time == until) return true;
+        const std::uint64_t first = std::max<std::uint64_t>(
+            sizeof header, until > time_of_begin ? until - time_of_begin : 0);
+        if (first > at - begin) return false;
+        const std::size_t bytes = at - begin - first;
+        if (bytes > 0) {
+            auto piece = std::make_unique_for_overwrite<std::byte[]>(bytes);
+            if (read_at(file_, name_, begin + first, {piece.get(), bytes}) != bytes) return false;
+            if (!split({piece.get(), bytes}, time_of_begin + first, into)) return false;
+            into.bytes += bytes;
+            into.pieces.push_back(std::move(piece));
+        }
+        if (time_of_begin <= until) return true;
+        at = header.previous_end;
+        expected = header.sequence - 1;
+    }
+}
+
+/// The records of a piece of a chunk, which begins at `begin`, from its end back.
+bool before_images::split(std::span<const std::byte> piece, log_time begin, reading& into) {
+    for (std::size_t at = piece.size(); at != 0;) {
+        record_trailer trailer{};
+        if (at < sizeof trailer) return false;
+        std::memcpy(&trailer, piece.data() + at - sizeof trailer, sizeof trailer);
+        if (at - sizeof trailer < trailer.bytes()) return false;
+        const std::size_t end = at;
+        at -= sizeof trailer + trailer.bytes();
+        if (trailer.restores() && trailer.bytes() != 0)
+            into.images.push_back({begin + end, trailer.offset(),
+                                   static_cast<std::uint32_t>(trailer.bytes()), piece.data() + at});
+    }
+    return true;
+}
+
+void before_images::take(reading& what) {
+    for (std::size_t i = what.images.size(); i-- > 0;) {
+        const image& one = what.images[i];
+        const std::uint64_t last = (one.offset + one.bytes - 1) >> page_shift;
+        for (std::uint64_t page = one.offset >> page_shift; page <= last; ++page)
+            of_page_[page].push_back(static_cast<std::uint32_t>(images_.size()));
+        images_.push_back(one);
+    }
+    for (auto& piece : what.pieces)
+        pieces_.push_back(std::move(piece));
+    bytes_ += what.bytes;
+    read_to_ = what.end;
+}
+
+/// Their content stays until the end; it is little.
+void before_images::drop_from(log_time time) noexcept {
+    while (!images_.empty() && images_.back().time > time) {
+        const image& one = images_.back();
+        const std::uint64_t last = (one.offset + one.bytes - 1) >> page_shift;
+        for (std::uint64_t page = one.offset >> page_shift; page <= last; ++page)
+            of_page_[page].pop_back();
+        images_.pop_back();
+    }
+}
+
+void before_images::put_back(std::uint64_t offset, std::span<std::byte> bytes) const noexcept {
+    const std::uint64_t end = offset + bytes.size();
+    for (std::uint64_t page = offset >> page_shift; page <= (end - 1) >> page_shift; ++page) {
+        const auto found = of_page_.find(page);
+        if (found == of_page_.end()) continue;
+        const std::uint64_t page_begin = std::max(page << page_shift, offset);
+        const std::uint64_t page_end = std::min((page + 1) << page_shift, end);
+        for (std::size_t i = found->second.size(); i-- > 0;) { // the newest first
+            const image& one = images_[found->second[i]];
+            const std::uint64_t from = std::max(one.offset, page_begin);
+            const std::uint64_t to = std::min(one.offset + one.bytes, page_end);
+            std::memcpy(bytes.data() + (from - offset), one.content + (from - one.offset),
+                        to - from);
+        }
+    }
+}
+
+} // namespace chainbase

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <pool_allocator/base/file_descriptor.hpp>
+#include <undo/undo_log.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace chainbase {
+
+/// What the bytes of a state were at the end of a block, read from its log beside the writer,
+/// without a lock: the reading half of snapshots. It has a copy of each record since that block, as
+/// far as it was read, and finds those of a page.
+///
+/// Invariant: after with_images(copy) the copied bytes, with put_back() applied, are those at
+/// from(). chainbase/snapshot/README.md has the proof.
+///
+/// Thread-safety: one thread at a time.
+class before_images {
+public:
+    /// Opens the log's `file`. Throws access_error, io_error.
+    explicit before_images(const std::string& file);
+    ~before_images();
+    before_images(const before_images&) = delete;
+    before_images& operator=(const before_images&) = delete;
+
+    /// Starts again at the end of the newest block. Throws busy_error when there is none: the state
+    /// is being opened, or its writer died while it rolled back.
+    void begin();
+    [[nodiscard]] const block_end& from() const noexcept { return from_; }
+
+    /// snapshot_words::losses at its begin.
+    [[nodiscard]] std::uint64_t losses() const noexcept { return losses_; }
+
+    /// Calls copy(with), which copies live bytes of the state, one or more times, until all that it
+    /// may have copied can be put back. Throws too_old_error, busy_error (the writer rolls back all
+    /// the time, or died while it did), damaged_error, io_error, and what `copy` throws.
+    void with_images(void (*copy)(void*), void* with);
+    /// Puts the bytes of [offset, offset + bytes.size()) of the address space back to what they
+    /// were at from().
+    void put_back(std::uint64_t offset, std::span<std::byte> bytes) const noexcept;
+    /// Throws too_old_error when nothing more can be read.
+    void require_usable();
+
+    /// Bytes of records that it holds.
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+    /// How often `copy` was called again.
+    [[nodiscard]] std::uint64_t retries() const noexcept { return retries_; }
+
+private:
+    static constexpr unsigned page_shift = 12;
+
+    struct image {
+        log_time time; ///< behind its record
+        std::uint64_t offset;
+        std::uint32_t bytes;
+        const std::byte* content;
+    };
+    /// Records that were read and not taken yet.
+    struct reading {
+        std::vector<image> images; ///< the newest first
+        std::vector<std::unique_ptr<std::byte[]>> pieces;
+        std::uint64_t bytes = 0;
+        log_time end = 0;
+    };
+
+    [[nodiscard]] const snapshot_words& words() const noexcept {
+        return *reinterpret_cast<const snapshot_words*>(header_ + sizeof(window_header) +
+                                                        sizeof(log_words));
+    }
+    [[nodiscard]] std::uint64_t wait_for_even_turn() const;
+    [[nodiscard]] log_time lowest_since(std::uint64_t turn) const noexcept;
+    /// Reads the records between `until` and the tail. Returns false when they do not lead there,
+    /// which is damage unless the log changed meanwhile.
+    [[nodiscard]] bool read_back_to(log_time until, reading& into) const;
+    [[nodiscard]] static bool split(std::span<const std::byte> piece, log_time begin,
+                                    reading& into);
+    void take(reading& what);
+    void drop_from(log_time time) noexcept;
+
+    std::string name_;
+    file_descriptor file_;
+    std::byte* header_ = nullptr; ///< the first page, mapped
+    block_end from_{};
+    std::uint64_t losses_ = 0; ///< when it began
+    std::uint64_t turn_ = 0;   ///< up to which rollbacks are known
+    log_time read_to_ = 0;
+    std::vector<image> images_;                                             ///< the oldest first
+    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> of_page_; ///< places in images_
+    std::vector<std::unique_ptr<std::byte[]>> pieces_;
+    std::uint64_t bytes_ = 0;
+    std::uint64_t retries_ = 0;
+};
+
+} // namespace chainbase
