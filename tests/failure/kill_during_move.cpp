@@ -1,9 +1,10 @@
 // A closed state's segment moves between the state folder and memory folders: killed before any
 // change of a name or any sync of that opening, or with a rename that fails, the state is whole and
-// the next writer leaves one segment.
+// the next writer leaves one segment; also if the machine restarts after the kill.
 
 #include <chainbase/database.hpp>
 #include <chainbase/offline/check/state_check.hpp>
+#include <chainbase/segment/segment_header.hpp>
 #include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/base/error.hpp>
 
@@ -19,7 +20,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -99,14 +103,19 @@ open_options at(const fs::path& state, const std::string& place) {
     return how;
 }
 
-void make_state(const fs::path& state, const std::string& place) {
-    for (const char* one : {"memory", "other"})
+constexpr const char* memories[] = {"memory", "other"};
+
+void make_state(const fs::path& state, const open_options& how) {
+    for (const char* one : memories)
         fs::create_directory(state.parent_path() / one);
-    database db(state, at(state, place));
+    database db(state, how);
     db.add_type<card>("card");
     for (std::uint32_t key = 0; key < cards; ++key)
         db.create<card>([&](card& one) { one.key = one.value = key; });
     db.close();
+}
+void make_state(const fs::path& state, const std::string& place) {
+    make_state(state, at(state, place));
 }
 
 void require_content(database& db) {
@@ -121,7 +130,7 @@ void require_one_segment(const fs::path& state) {
     const segment_place place(state);
     REQUIRE(place.why_foreign().empty());
     std::set<fs::path> homes;
-    for (const char* one : {"memory", "other"}) {
+    for (const char* one : memories) {
         const fs::path memory = state.parent_path() / one;
         CHECK(segment_place::orphans(memory).empty());
         for (const auto& entry : fs::directory_iterator(memory))
@@ -163,6 +172,31 @@ struct ways {
 };
 constexpr ways all_ways[] = {{"none", "memory"}, {"memory", "none"}, {"memory", "other"}};
 
+/// Of a segment on a disk, as after a restart of the machine: the header is of another boot, and
+/// unless it says that the files were on storage, their pages are of no use.
+void lose_unsynced(const fs::path& segment) {
+    if (!fs::exists(segment / "header")) return;
+    segment_header header{};
+    std::fstream file(segment / "header", std::ios::binary | std::ios::in | std::ios::out);
+    file.read(reinterpret_cast<char*>(&header), sizeof header);
+    file.seekp(offsetof(segment_header, boot));
+    file << "another boot";
+    if (header.clean == 1 && header.synced == 1) return;
+    for (const auto& entry : fs::directory_iterator(segment))
+        if (entry.path().extension() != ".json" && entry.path().filename() != "header")
+            write_all(entry.path(), std::string(fs::file_size(entry.path()), '\0'));
+}
+
+/// What was in memory is gone, what is on the disk stays.
+void restart_machine(const fs::path& state) {
+    for (const char* one : memories) {
+        fs::remove_all(state.parent_path() / one);
+        fs::create_directory(state.parent_path() / one);
+    }
+    for (const char* one : {"segment", "segment.new", "segment.old"})
+        lose_unsynced(state / one);
+}
+
 } // namespace
 
 TEST_CASE("a move of the segment killed at any step: the state whole, and one segment left") {
@@ -187,6 +221,74 @@ TEST_CASE("a move of the segment killed at any step: the state whole, and one se
         CHECK(kills[static_cast<int>(file_call::remove)] > 10);
         CHECK(kills[static_cast<int>(file_call::sync)] > 2);
     }
+}
+
+TEST_CASE("a move of the segment killed at any step, and the machine restarts: nothing is lost") {
+    const captured_log quiet;
+    std::uint64_t kills = 0;
+    for (const auto& [from, to] : all_ways) {
+        CAPTURE(from, to);
+        kill_trial trial;
+        trial.setup = [&, from = from](const fs::path& state) { make_state(state, from); };
+        trial.work = [&, to = to](const fs::path& state, const killed_process& self) {
+            self.arm();
+            const database db(state, at(state, to));
+            call_hook = nullptr;
+        };
+        trial.check = [](const fs::path& state, const progress&) {
+            restart_machine(state);
+            database db(state, with_checkpoints());
+            CHECK(db.opened().how == opening::way::restored);
+            require_content(db);
+            require_one_segment(state);
+            db.close();
+        };
+        // Most are removals of one file after the other of the former segment.
+        const auto some = [](auto n) { return n + 8; };
+        CHECK(kill_at_each(kill_point(call_hook, file_call::remove), trial, 0, some) > 2);
+        for (const file_call each : {file_call::rename, file_call::exchange, file_call::make,
+                                     file_call::sync, file_call::date})
+            kills += kill_at_each(kill_point(call_hook, each), trial);
+    }
+    CHECK(kills > 30);
+}
+
+TEST_CASE("the first opening with checkpoints killed at any step, and the machine restarts: the "
+          "state is whole, or there is a choice") {
+    const captured_log quiet;
+    const bool is_synced = GENERATE(true, false);
+    CAPTURE(is_synced);
+    int whole = 0;
+    int refused = 0;
+    kill_trial trial;
+    trial.setup = [&](const fs::path& state) {
+        open_options how = at(state, "none");
+        how.durability = durability::process;
+        how.sync = is_synced;
+        make_state(state, how);
+    };
+    trial.work = [&](const fs::path& state, const killed_process& self) {
+        self.arm();
+        const database db(state, at(state, "memory")); // stays: closing it made no checkpoint
+        call_hook = nullptr;
+    };
+    trial.check = [&](const fs::path& state, const progress&) {
+        restart_machine(state);
+        try {
+            database db(state, with_checkpoints());
+            require_content(db);
+            require_one_segment(state);
+            db.close();
+            ++whole;
+        } catch (const unclean_error& e) {
+            CHECK_THAT(e.what(), Catch::Contains("Nothing was changed") &&
+                                     Catch::Contains("eplay the block log into a new folder"));
+            ++refused;
+        }
+    };
+    CHECK(kill_at_each(kill_point(call_hook), trial) > 5);
+    CHECK(whole > 0);
+    CHECK(refused > 0);
 }
 
 TEST_CASE("a move of which a rename failed leaves the segment where it was, or is an io_error") {
