@@ -500,8 +500,8 @@ facts facts_of(const subject& of, const fs::path& root) {
     read_room(found);
     read_memory(found, root);
     read_limits(found, root);
-    found.cgroup =
-        resource_limits::least_memory_room(root / "proc/self/cgroup", root / "sys/fs/cgroup");
+    found.cgroup = resource_limits::least_memory_room(
+        root / "proc/self/cgroup", root / "sys/fs/cgroup", root / "proc/meminfo");
     read_huge_pages(found, root);
     read_folders_above(found, found.of.state);
     read_folders_above(found, found.of.segment);

@@ -4,7 +4,6 @@
 
 #include <linux/magic.h>
 #include <sys/resource.h>
-#include <sys/sysinfo.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
@@ -97,27 +96,36 @@ std::uint64_t above(std::uint64_t limit, std::uint64_t used) noexcept {
     return limit > used ? limit - used : 0;
 }
 
-std::uint64_t free_swap() {
-    struct sysinfo system{};
-    return ::sysinfo(&system) != 0 ? 0 : std::uint64_t{system.freeswap} * system.mem_unit;
+/// A line of /proc/meminfo, in bytes.
+std::optional<std::uint64_t> bytes_called(const char* wanted, const fs::path& machine) {
+    std::ifstream in(machine);
+    for (std::string name; in >> name; in.ignore(1000, '\n'))
+        if (std::uint64_t kibibytes = 0; name == wanted && in >> kibibytes) return kibibytes << 10;
+    return std::nullopt;
 }
 
-std::uint64_t swap_room(const fs::path& group) {
-    const std::uint64_t free = free_swap();
+std::uint64_t free_swap(const fs::path& machine = "/proc/meminfo") {
+    return bytes_called("SwapFree:", machine).value_or(0);
+}
+
+std::uint64_t swap_room(const fs::path& group, const fs::path& machine) {
+    const std::uint64_t free = free_swap(machine);
     if (free == 0) return 0;
     const auto limit = number_in(group / "memory.swap.max");
     if (!limit) return free;
     return std::min(free, above(*limit, number_in(group / "memory.swap.current").value_or(0)));
 }
 
-std::optional<memory_room> room_in(const bound& of, const fs::path& group) {
+std::optional<memory_room> room_in(const bound& of, const fs::path& group,
+                                   const fs::path& machine) {
     constexpr std::uint64_t unlimited = std::uint64_t{1} << 62; // as the first version says it
     const auto limit = number_in(group / of.limit);
     if (!limit || *limit >= unlimited) return std::nullopt;
     const auto used = number_in(group / of.used);
     if (!used) return std::nullopt;
     const std::uint64_t left = above(*limit, above(*used, reclaimable(group)));
-    return memory_room{left + (of.has_swap ? 0 : swap_room(group)), *limit, group / of.limit};
+    return memory_room{left + (of.has_swap ? 0 : swap_room(group, machine)), *limit,
+                       group / of.limit};
 }
 
 } // namespace
@@ -128,7 +136,8 @@ bool allows_file_of(std::uint64_t bytes) noexcept {
            bytes <= limit.rlim_cur;
 }
 
-std::optional<memory_room> least_memory_room(const fs::path& own, const fs::path& top) {
+std::optional<memory_room> least_memory_room(const fs::path& own, const fs::path& top,
+                                             const fs::path& machine) {
     std::optional<memory_room> least;
     for (const version& of : versions) {
         const std::optional<own_group> group = own_group_in(of, own, top);
@@ -136,7 +145,7 @@ std::optional<memory_room> least_memory_room(const fs::path& own, const fs::path
         fs::path at = top / group->mount;
         const auto look = [&] {
             for (const bound& one : of.bounds) {
-                const auto found = room_in(one, at);
+                const auto found = room_in(one, at, machine);
                 if (found && (!least || found->bytes < least->bytes)) least = found;
             }
         };
@@ -150,11 +159,7 @@ std::optional<memory_room> least_memory_room(const fs::path& own, const fs::path
 }
 
 std::optional<std::uint64_t> available_memory(const fs::path& from) {
-    std::ifstream in(from);
-    for (std::string name; in >> name; in.ignore(1000, '\n'))
-        if (std::uint64_t kibibytes = 0; name == "MemAvailable:" && in >> kibibytes)
-            return kibibytes << 10;
-    return std::nullopt;
+    return bytes_called("MemAvailable:", from);
 }
 
 std::uint64_t kept_memory(const memory_room& of) noexcept {

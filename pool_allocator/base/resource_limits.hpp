@@ -22,15 +22,16 @@ struct memory_room {
 };
 
 /// The group with the least room among the process's control groups (version 2, or 1 below
-/// `top`/memory; `top` is their mount point, `own` names the process's groups); nothing where none
-/// has a limit or none can be read. Memory that the kernel can reclaim from caches or, as far as
-/// the group may, swap out counts as room.
+/// `top`/memory; `top` is their mount point, `own` names the process's groups, `machine` the
+/// machine's free swap); nothing where none has a limit or none can be read. Memory that the kernel
+/// can reclaim from caches or, as far as the group may, swap out counts as room.
 ///
 /// A file in a tmpfs is memory of the group that made it grow, and stays so until it is removed:
 /// fallocate beyond the limit is answered by the kernel's OOM killer, not by an error.
 [[nodiscard]] std::optional<memory_room>
 least_memory_room(const std::filesystem::path& own = "/proc/self/cgroup",
-                  const std::filesystem::path& top = "/sys/fs/cgroup");
+                  const std::filesystem::path& top = "/sys/fs/cgroup",
+                  const std::filesystem::path& machine = "/proc/meminfo");
 
 /// The part of that room to keep free for the process's other needs: heap, stacks, the kernel's
 /// tables.

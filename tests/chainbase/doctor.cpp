@@ -353,6 +353,47 @@ TEST_CASE("whether a segment fits into memory, and why not") {
     CHECK(why_not([](facts& f) { f.free_bytes.reset(); }).empty()); // without a limit of its own
 }
 
+TEST_CASE("whether a segment fits: swap counts as the machine's memory, as far as a group may") {
+    const machine one;
+    one.has("proc/self/mountinfo", "23 22 0:9 / / rw - tmpfs tmpfs rw\n");
+    struct row {
+        const char* available;
+        const char* swap;
+        const char* group_swap; ///< of a group that has 200 MiB left; empty: no group
+        const char* against;    ///< what has too little; empty: it fits
+    };
+    const row rows[] = {
+        // In KiB; a young state wants 256 MiB.
+        {"262144", "0", "", ""},
+        {"262143", "0", "", "the machine's memory has 255 MiB left"},
+        {"262143", "1", "", ""},
+        {"0", "262144", "", ""},
+        {"131072", "131071", "", "the machine's memory has 255 MiB left"},
+        {"1000000", "0", "max", "memory.max has 200 MiB left"},
+        {"1000000", "57344", "max", ""},
+        {"1000000", "57344", "0", "memory.max has 200 MiB left"},
+        {"1000000", "57344", "58720255", "memory.max has 255 MiB left"},
+        {"1000000", "57344", "58720256", ""},
+        {"100", "57344", "max", "the machine's memory has 56 MiB left"},
+    };
+    for (const row& each : rows) {
+        CAPTURE(each.available, each.swap, each.group_swap);
+        one.has("proc/meminfo", std::string("MemAvailable: ") + each.available +
+                                    " kB\nSwapTotal: 999999 kB\nSwapFree: " + each.swap + " kB\n");
+        one.has("proc/self/cgroup", *each.group_swap ? "0::/node\n" : "");
+        one.has("sys/fs/cgroup/node/memory.max", "314572800\n");
+        one.has("sys/fs/cgroup/node/memory.current", "104857600\n");
+        one.has("sys/fs/cgroup/node/memory.swap.max", each.group_swap);
+        facts found = facts_of({one.state, one.state / "segment", true}, one.root);
+        found.free_bytes.reset(); // of this machine's file system
+        const std::string why = doctor::why_not_in_memory(found);
+        if (*each.against)
+            CHECK(has(why, {each.against}));
+        else
+            CHECK(why.empty());
+    }
+}
+
 TEST_CASE("facts: a control group of the first version") {
     machine one;
     one.has("proc/self/cgroup", "12:cpu:/x\n4:memory:/docker/ab\n1:name=systemd:/\n");
