@@ -77,6 +77,59 @@ bool is_on_disk(const std::filesystem::path& folder) {
     return disk_pages::is_on_disk(file.number());
 }
 
+/// The file of a window of a state on a disk, and the addresses of that state.
+class file_of_state {
+public:
+    file_of_state(const temporary_folder& in, const char* name, std::size_t bytes)
+        : file_(in / name), bytes_(bytes) {
+        window made = window::create({&range_, 0}, file_, shape);
+        made.grow_to(bytes);
+        made.sync();
+    }
+    [[nodiscard]] window open() const {
+        return window::open({&range_, 0}, file_, shape, window::mode::read_write);
+    }
+    [[nodiscard]] std::uint64_t resident() const {
+        return cached_bytes_of(file_).resident.value_or(0);
+    }
+    /// Lets the kernel drop it; false where it keeps it.
+    [[nodiscard]] bool leave_memory() const {
+        const file_descriptor file(::open(file_.c_str(), O_RDONLY | O_CLOEXEC));
+        return comes_true([&] {
+            posix_fadvise(file.number(), 0, 0, POSIX_FADV_DONTNEED);
+            return resident() < bytes_ / 8;
+        });
+    }
+    /// Whether this process has it open.
+    [[nodiscard]] bool is_open() const {
+        for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+            std::error_code gone;
+            if (std::filesystem::read_symlink(entry, gone) == std::filesystem::path(file_))
+                return true;
+        }
+        return false;
+    }
+
+private:
+    std::string file_;
+    std::size_t bytes_;
+    address_space range_{std::size_t{128} << 20, 1};
+};
+
+/// Whether the thread that reads files into memory runs.
+bool is_read_by_thread() {
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::string name;
+        std::ifstream(task.path() / "comm") >> name;
+        if (name == "disk_pages") return true;
+    }
+    return false;
+}
+
+void wait_a_while() { // more than a round of that thread
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+}
+
 } // namespace
 
 TEST_CASE("files on a disk have small pages, and are brought into memory if there is room") {
@@ -102,11 +155,10 @@ TEST_CASE("files on a disk have small pages, and are brought into memory if ther
     const auto open = [&](const address_space& in, window::mode how) {
         return window::open({&in, 0}, folder / "file", shape, how);
     };
-    const auto looked = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1500)); };
     {
         const assumed_room little(bytes / 2);
         const window here = open(range, window::mode::read_write);
-        looked();
+        wait_a_while();
         CHECK(resident() < bytes / 2);
     }
     const assumed_room plenty(2 * bytes);
@@ -114,11 +166,62 @@ TEST_CASE("files on a disk have small pages, and are brought into memory if ther
         const address_space elsewhere(std::size_t{64} << 20, 1);
         const window only_read = open(elsewhere, window::mode::read_only);
         CHECK(has(only_read.base(), "nh"));
-        looked();
+        wait_a_while();
         CHECK(resident() < bytes / 2);
     }
     const window here = open(range, window::mode::read_write);
     CHECK(comes_true([&] { return resident() >= bytes; }));
+}
+
+TEST_CASE("of states that memory has no room for together no more is read than there is room") {
+    if (!is_on_disk(disk_folder())) {
+        WARN("skipped: the working folder is in memory");
+        return;
+    }
+    constexpr std::size_t bytes = std::size_t{24} << 20;
+    constexpr std::uint64_t room = bytes + bytes / 2;
+    const assumed_room for_one(room);
+    const temporary_folder folder(disk_folder());
+    const file_of_state one(folder, "one", bytes);
+    const file_of_state other(folder, "other", bytes);
+    REQUIRE((one.leave_memory() && other.leave_memory()));
+    {
+        const window both[] = {one.open(), other.open()};
+        wait_a_while();
+        CHECK(one.resident() + other.resident() <= room);
+    }
+    REQUIRE((one.leave_memory() && other.leave_memory()));
+    {
+        const window first = one.open();
+        CHECK(comes_true([&] { return one.resident() >= bytes; }));
+        const window second = other.open();
+        wait_a_while();
+        CHECK(one.resident() + other.resident() <= room);
+    }
+    const window alone = other.open();
+    CHECK(comes_true([&] { return other.resident() >= bytes; }));
+}
+
+TEST_CASE("a window that is destroyed while its file is read into memory: reading ends") {
+    if (!is_on_disk(disk_folder())) {
+        WARN("skipped: the working folder is in memory");
+        return;
+    }
+    const temporary_folder folder(disk_folder());
+    constexpr std::size_t bytes = std::size_t{96} << 20; // a dozen steps of the thread
+    const assumed_room plenty(4 * bytes);
+    const file_of_state state(folder, "file", bytes);
+    for (int times = 0; times < 20; ++times) {
+        REQUIRE(state.leave_memory());
+        {
+            const window here = state.open();
+            std::this_thread::sleep_for(std::chrono::microseconds(100 * times));
+        }
+        CHECK(comes_true([&] { return !is_read_by_thread() && !state.is_open(); }));
+        const std::uint64_t read = state.resident();
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        CHECK(state.resident() == read);
+    }
 }
 
 TEST_CASE("a process that waits for the disk often knows it, until it does not any more") {
