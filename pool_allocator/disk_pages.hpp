@@ -32,6 +32,9 @@ void assume_room(std::uint64_t bytes) noexcept;
 /// whatever it has mapped). Only while it has mappings of files on a disk.
 [[nodiscard]] bool are_missed() noexcept;
 
+/// For tests: that it did, whatever it waited for; false: count again.
+void assume_misses(bool yes) noexcept;
+
 /// How many reads of the disk are to be under way at once.
 inline constexpr std::size_t reads_at_once = 32;
 
