@@ -223,7 +223,7 @@ TEST_CASE("a move of the segment killed at any step: the state whole, and one se
     }
 }
 
-TEST_CASE("a move of the segment killed at any step, and the machine restarts: nothing is lost") {
+TEST_CASE("a move of the segment killed at any step, and a restart: nothing is lost") {
     const captured_log quiet;
     std::uint64_t kills = 0;
     for (const auto& [from, to] : all_ways) {
@@ -253,8 +253,7 @@ TEST_CASE("a move of the segment killed at any step, and the machine restarts: n
     CHECK(kills > 30);
 }
 
-TEST_CASE("the first opening with checkpoints killed at any step, and the machine restarts: the "
-          "state is whole, or there is a choice") {
+TEST_CASE("the first opening with checkpoints killed, and a restart: a whole state, or a choice") {
     const captured_log quiet;
     const bool is_synced = GENERATE(true, false);
     CAPTURE(is_synced);

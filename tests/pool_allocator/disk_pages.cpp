@@ -217,7 +217,7 @@ TEST_CASE("a window that is destroyed while its file is read into memory: readin
             const window here = state.open();
             std::this_thread::sleep_for(std::chrono::microseconds(100 * times));
         }
-        CHECK(comes_true([&] { return !is_read_by_thread() && !state.is_open(); }));
+        REQUIRE(comes_true([&] { return !is_read_by_thread() && !state.is_open(); }));
         const std::uint64_t read = state.resident();
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
         CHECK(state.resident() == read);
