@@ -45,7 +45,7 @@ public:
             threads_.insert(std::this_thread::get_id());
             most_ = std::max(most_, static_cast<std::size_t>(std::ranges::size(keys)));
         }
-        std::this_thread::sleep_for(std::chrono::milliseconds(2)); // so that others come
+        std::this_thread::sleep_for(std::chrono::milliseconds(4)); // so that others come
         bool failed = false;
         for (std::size_t i = 0; const int& key : keys) {
             failed = failed || key == fails;

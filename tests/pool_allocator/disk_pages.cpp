@@ -220,7 +220,7 @@ TEST_CASE("a window that is destroyed while its file is read into memory: readin
         REQUIRE(comes_true([&] { return !is_read_by_thread() && !state.is_open(); }));
         const std::uint64_t read = state.resident();
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        CHECK(state.resident() == read);
+        CHECK(state.resident() <= read);
     }
 }
 
