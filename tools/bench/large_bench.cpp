@@ -1,20 +1,17 @@
 #include <pool_allocator/base/error.hpp>
-#include <pool_allocator/base/resource_limits.hpp>
-#include <pool_allocator/disk_pages.hpp>
 #include <pool_allocator/trace/trace_histogram.hpp>
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/benches.hpp>
 #include <tools/bench/crash_engine.hpp>
+#include <tools/bench/large_conditions.hpp>
 #include <tools/bench/large_engine.hpp>
+#include <tools/bench/large_replay.hpp>
 #include <tools/bench/measurements.hpp>
 #include <tools/report_json.hpp>
 
 #include <fmt/format.h>
 #include <malloc.h>
 #include <spdlog/spdlog.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,14 +19,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <random>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace chainbase::bench {
@@ -43,75 +37,18 @@ struct large_options : bench_options {
     std::uint32_t objects = 60'000'000;
     std::uint64_t memory_left = std::uint64_t{3} << 30;
     double seconds = 10;
+    std::uint64_t replay_operations = 20'000'000;
     std::vector<std::string> engines;
     fs::path memory = default_directory();
 };
-BOOST_DESCRIBE_STRUCT(large_options, (), (objects, memory_left, seconds))
+BOOST_DESCRIBE_STRUCT(large_options, (), (objects, memory_left, seconds, replay_operations))
 
 constexpr large_engine_entry all_engines[] = {
-    {"chainbase_memory", open_large_chainbase, true},
-    {"chainbase", open_large_chainbase},
+    {"chainbase_memory", open_large_chainbase, large_engine_entry::files::in_memory, true},
+    {"chainbase_default", open_large_chainbase_default, large_engine_entry::files::by_default},
+    {"chainbase", open_large_chainbase, large_engine_entry::files::on_disk, true},
     {"lmdb", open_large_lmdb},
     {"rocksdb", open_large_rocksdb},
-};
-
-/// What the device below a folder has read and written, by the kernel's count.
-struct disk_count {
-    std::uint64_t read = 0;
-    std::uint64_t written = 0;
-
-    /// Nothing where the kernel does not say on which device the folder is; zeros on tmpfs.
-    static std::optional<disk_count> below(const fs::path& folder) {
-        if (!disk_pages::is_on_disk(folder)) return disk_count();
-        struct stat status{};
-        if (stat(folder.c_str(), &status) != 0) return {};
-        std::ifstream file(
-            fmt::format("/sys/dev/block/{}:{}/stat", major(status.st_dev), minor(status.st_dev)));
-        std::array<std::uint64_t, 7> words{};
-        for (std::uint64_t& word : words)
-            file >> word;
-        if (!file) return {};
-        constexpr std::uint64_t sector = 512;
-        return disk_count{words[2] * sector, words[6] * sector};
-    }
-};
-
-/// Memory that is taken away from everything else on the machine, caches of files too.
-class taken_memory {
-public:
-    /// Leaves about `left` bytes available. In pieces, since what is available is an estimate that
-    /// gets better the less there is. Throws limit_error.
-    explicit taken_memory(std::uint64_t left) {
-        while (true) {
-            const std::uint64_t now = available();
-            if (now < left + least) break;
-            take(std::max((now - left) / 2 / least, std::uint64_t{1}) * least);
-        }
-    }
-    ~taken_memory() {
-        for (const auto& [at, bytes] : pieces_)
-            munmap(at, bytes);
-    }
-    taken_memory(const taken_memory&) = delete;
-    taken_memory& operator=(const taken_memory&) = delete;
-
-    static std::uint64_t available() { return resource_limits::available_memory().value_or(0); }
-
-private:
-    static constexpr std::uint64_t least = std::uint64_t{16} << 20;
-
-    void take(std::uint64_t bytes) {
-        pieces_.reserve(pieces_.size() + 1);
-        void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-        if (at == MAP_FAILED) throw_no_addresses(bytes);
-        pieces_.emplace_back(at, bytes);
-        if (mlock(at, bytes) != 0 && pieces_.size() == 1)
-            spdlog::warn("bench: the memory that is taken away cannot be locked (ulimit -l), so a "
-                         "machine with swap may give some back");
-    }
-
-    std::vector<std::pair<void*, std::uint64_t>> pieces_;
 };
 
 /// Accounts at random: each as often as any other, or u^8 of them, which takes half of all from
@@ -166,12 +103,9 @@ public:
     void fill() {
         const double ns = nanoseconds([&] { engine_.fill_large(options_.objects); });
         out_.add("fill", metric::ns, ns / options_.objects);
-        std::uint64_t held = 0;
-        for (const fs::directory_entry& file : fs::recursive_directory_iterator(folder_)) {
-            struct stat status{};
-            if (file.is_regular_file() && stat(file.path().c_str(), &status) == 0)
-                held += static_cast<std::uint64_t>(status.st_blocks) * 512;
-        }
+        std::uint64_t held = held_in_files(folder_);
+        if (const fs::path other = engine_.elsewhere(); !other.empty())
+            held += held_in_files(other);
         out_.add("object_bytes", metric::bytes, static_cast<double>(held) / options_.objects);
         ::sync();
     }
@@ -260,23 +194,36 @@ private:
         std::vector<std::int64_t>((options_.objects + stride_ - 1) / stride_);
 };
 
-void run_engine(const large_engine_entry& entry, const large_options& options, measurements& out) {
-    const scratch_directory scratch(entry.in_memory ? options.memory : options.directory);
+void run_accounts(const large_engine_entry& entry, const large_options& options,
+                  measurements& out) {
+    const bool in_memory = entry.where == large_engine_entry::files::in_memory;
+    const scratch_directory scratch(in_memory ? options.memory : options.directory);
     const auto engine = entry.open({scratch.path(), options.memory_left / 3});
-    out.select(entry.name);
     large_run run(*engine, options, scratch.path(), out);
     run.fill();
     run.rows("");
-    if (!entry.in_memory && options.memory_left != 0) {
+    if (entry.where == large_engine_entry::files::on_disk && options.memory_left != 0) {
         const taken_memory taken(options.memory_left);
         run.rows("short_");
     }
     run.check();
 }
 
+void run_replay(const large_engine_entry& entry, const large_options& options,
+                large_replay& replay) {
+    using place = large_replay::place;
+    const bool in_memory = entry.where == large_engine_entry::files::in_memory;
+    const scratch_directory scratch(in_memory ? options.memory : options.directory);
+    const place on_disk = options.memory_left == 0 ? place::disk : place::disk_then_short;
+    replay.run(scratch.path(), in_memory ? place::memory : on_disk);
+}
+
 void run_large(const large_options& options) {
     constexpr std::uintmax_t per_object = 250;
-    const std::uintmax_t needed = (std::uintmax_t{256} << 20) + options.objects * per_object;
+    constexpr std::uintmax_t per_operation = 125;
+    const std::uintmax_t needed =
+        (std::uintmax_t{256} << 20) +
+        std::max(options.objects * per_object, options.replay_operations * per_operation);
     require_space(options.directory, needed, "fewer objects");
     if (options.memory_left >= taken_memory::available())
         throw error(fmt::format("bench: {} bytes of memory are available, and {} are to be left; "
@@ -284,9 +231,13 @@ void run_large(const large_options& options) {
                                 taken_memory::available(), options.memory_left));
     const bench_run run("large", options);
     measurements measured;
+    large_replay replay(options.replay_operations, measured);
     run.each_engine(all_engines, options.engines, [&](const large_engine_entry& entry) {
-        if (entry.in_memory) require_space(options.memory, needed, "fewer objects");
-        run_engine(entry, options, measured);
+        if (entry.where == large_engine_entry::files::in_memory)
+            require_space(options.memory, needed, "fewer objects");
+        measured.select(entry.name);
+        run_accounts(entry, options, measured);
+        if (entry.replays) run_replay(entry, options, replay);
         malloc_trim(0);
     });
     run.print(measured.rows(), json_of(options),
@@ -313,6 +264,10 @@ void declare_large(command& verb) {
     verb.add_option("--seconds", options->seconds, "How long each row runs, after half as long")
         .shows_default()
         .real_number(0.01, 10'000);
+    verb.add_option("--replay-operations", options->replay_operations,
+                    "Operations of the chain that is replayed; 0: no replay")
+        .shows_default()
+        .whole_number(0, 10'000'000'000);
     verb.add_option("--memory", options->memory, "Where the state in memory is made")
         .shows_default()
         .existing_folder();

@@ -38,6 +38,8 @@ public:
     [[nodiscard]] virtual bool prepares() const noexcept { return false; }
     /// Announces the accounts that come next.
     virtual void prepare(std::span<const account_name>) {}
+    /// The folder of files that it keeps elsewhere; empty: it has none. Removes them at its end.
+    [[nodiscard]] virtual std::filesystem::path elsewhere() const { return {}; }
 
     [[nodiscard]] static std::int64_t first_balance_of(const account_name& name) noexcept {
         return static_cast<std::int64_t>(account_name_hash{}(name) >> 1U);
@@ -46,14 +48,24 @@ public:
 
 /// An engine and its name in reports.
 struct large_engine_entry {
+    enum class files {
+        on_disk,    ///< in the folder under test
+        in_memory,  ///< whatever the folder under test
+        by_default, ///< where a state in that folder has them, with memory enough
+    };
+
     std::string_view name;
     std::unique_ptr<large_engine> (*open)(const large_places&);
-    bool in_memory = false; ///< its files are in memory, whatever the folder under test
+    files where = files::on_disk;
+    bool replays = false; ///< has the rows of large_replay, too
 };
 
 /// @name The engines; nothing is synced
 /// @{
+/// In the folder, a file system of any kind.
 [[nodiscard]] std::unique_ptr<large_engine> open_large_chainbase(const large_places&);
+/// Where open_options put a new segment by default; no checkpoints while it is open.
+[[nodiscard]] std::unique_ptr<large_engine> open_large_chainbase_default(const large_places&);
 /// Does not read ahead, and writes through its mapping.
 [[nodiscard]] std::unique_ptr<large_engine> open_large_lmdb(const large_places&);
 /// Without a write-ahead log.

@@ -5,7 +5,9 @@
 #include <tools/bench/engines/stored_account.hpp>
 #include <tools/bench/large_engine.hpp>
 
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <vector>
 
 namespace chainbase::bench {
@@ -15,8 +17,19 @@ namespace {
 /// A block is a session, and is committed when it ends.
 class chainbase_large final : public large_engine {
 public:
-    explicit chainbase_large(const large_places& at) : db_(at.folder / "state", options()) {
+    chainbase_large(const large_places& at, const open_options& how)
+        : db_(at.folder / "state", how) {
         db_.add_type<hashed_account>("account");
+        const std::filesystem::path home =
+            std::filesystem::path(db_.segment_folder()).parent_path();
+        if (home != std::filesystem::absolute(at.folder / "state")) elsewhere_ = home;
+    }
+    /// Its files are removed, so it writes nothing more.
+    ~chainbase_large() override {
+        block_.reset();
+        db_.abandon();
+        std::error_code ignored;
+        if (!elsewhere_.empty()) std::filesystem::remove_all(elsewhere_, ignored);
     }
 
     void fill_large(std::uint32_t count) override {
@@ -42,13 +55,9 @@ public:
         found_.resize(names.size());
         find_together(db_.view<hashed_account, named>(), names, std::span(found_));
     }
+    std::filesystem::path elsewhere() const override { return elsewhere_; }
 
 private:
-    static open_options options() {
-        open_options how = options_for_bench();
-        how.memory_folder = "none";
-        return how;
-    }
     [[nodiscard]] const hashed_account& get(const account_name& name) const {
         return db_.get<hashed_account, named>(name);
     }
@@ -56,12 +65,22 @@ private:
     database db_;
     std::optional<session> block_;
     std::vector<const hashed_account*> found_;
+    std::filesystem::path elsewhere_;
 };
 
 } // namespace
 
 std::unique_ptr<large_engine> open_large_chainbase(const large_places& at) {
-    return std::make_unique<chainbase_large>(at);
+    open_options how = options_for_bench();
+    how.memory_folder = "none";
+    return std::make_unique<chainbase_large>(at, how);
+}
+
+std::unique_ptr<large_engine> open_large_chainbase_default(const large_places& at) {
+    open_options how = options_for_bench();
+    how.durability = durability::checkpoint; // without checkpoints a segment is never in memory
+    how.checkpoints.interval = {};
+    return std::make_unique<chainbase_large>(at, how);
 }
 
 } // namespace chainbase::bench
