@@ -18,10 +18,12 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -36,9 +38,35 @@ std::atomic<bool> assumed_misses{false};
 /// answers in 80 us); fewer than this are a page now and then, and not worth a thread.
 constexpr double many_misses = 32;
 
-std::uint64_t misses_so_far() noexcept {
+struct waits {
+    std::uint64_t faults = 0;         ///< major ones
+    std::uint64_t pages = UINT64_MAX; ///< read from disks; the largest number if that is not known
+};
+
+/// A file that grows has major faults, too, for pages that it never had, which read nothing.
+std::uint64_t misses_between(const waits& before, const waits& after) noexcept {
+    const std::uint64_t faults = after.faults - before.faults;
+    if (before.pages == UINT64_MAX || after.pages == UINT64_MAX) return faults;
+    return std::min(faults, after.pages - before.pages);
+}
+
+/// Of this process, all its threads.
+std::uint64_t pages_read_so_far() noexcept {
+    try {
+        constexpr std::uint64_t page = 4096;
+        std::ifstream counts("/proc/self/io");
+        std::uint64_t value = 0;
+        for (std::string name; counts >> name >> value;)
+            if (name == "read_bytes:") return value / page;
+    } catch (const std::exception&) {
+    }
+    return UINT64_MAX;
+}
+
+waits waits_so_far() noexcept {
     struct rusage used{};
-    return getrusage(RUSAGE_SELF, &used) == 0 ? static_cast<std::uint64_t>(used.ru_majflt) : 0;
+    if (getrusage(RUSAGE_SELF, &used) != 0) return {};
+    return {static_cast<std::uint64_t>(used.ru_majflt), pages_read_so_far()};
 }
 
 /// With what caches hold, since they make room.
@@ -115,10 +143,10 @@ private:
     }
     /// The misses per second since the last call.
     double count() noexcept {
-        const std::uint64_t before = std::exchange(counted_, misses_so_far());
+        const waits before = std::exchange(counted_, waits_so_far());
         const auto since = std::exchange(counted_at_, steady::now());
         const std::chrono::duration<double> passed = counted_at_ - since;
-        return static_cast<double>(counted_ - before) / passed.count();
+        return static_cast<double>(misses_between(before, counted_)) / passed.count();
     }
     /// Asks for a part of a file, without the lock. Returns whether there may be more.
     bool read_some(std::unique_lock<std::mutex>& lock) noexcept {
@@ -149,7 +177,7 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<mapping> mappings_;
-    std::uint64_t counted_ = 0;
+    waits counted_;
     steady::time_point counted_at_{};
     std::atomic<bool> misses_{false};
     bool runs_ = false;

@@ -233,6 +233,9 @@ TEST_CASE("a process that waits for the disk often knows it, until it does not a
     const address_space range(std::size_t{64} << 20, 1);
     window file = window::create({&range, 0}, folder / "file", shape);
     file.grow_to(std::size_t{32} << 20);
+    for (std::size_t at = window_header::page_bytes; at < file.bytes();
+         at += window_header::page_bytes)
+        file.base()[at] = std::byte{1}; // else there is nothing to be read
     file.sync();
     CHECK(!disk_pages::are_missed());
     const auto read_from_disk = [&] {
@@ -247,6 +250,25 @@ TEST_CASE("a process that waits for the disk often knows it, until it does not a
         return disk_pages::are_missed();
     }));
     CHECK(comes_true([] { return !disk_pages::are_missed(); }));
+}
+
+TEST_CASE("a process whose file grows does not wait for the disk") {
+    if (!is_on_disk(disk_folder())) {
+        WARN("skipped: the working folder is in memory");
+        return;
+    }
+    const temporary_folder folder(disk_folder());
+    const address_space range(std::size_t{64} << 20, 1);
+    window file = window::create({&range, 0}, folder / "file", shape);
+    const auto begin = std::chrono::steady_clock::now();
+    std::size_t at = window_header::page_bytes;
+    while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(2500)) {
+        file.grow_to(file.bytes() + window_header::page_bytes);
+        for (; at < file.bytes(); at += window_header::page_bytes)
+            file.base()[at] = std::byte{1}; // a page that it never had
+        REQUIRE(!disk_pages::are_missed());
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
 }
 
 TEST_CASE("files in memory have huge pages") {

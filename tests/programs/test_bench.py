@@ -360,19 +360,25 @@ AHEAD = {
     for mix in MIXES
     for figure in ("", "_disk_read", "_disk_written")
 }
+REPLAY = {"replay_state_bytes"} | {
+    f"{part}{figure}"
+    for part in ("replay", "replay_of_short")
+    for figure in ("", "_disk_read", "_disk_written")
+}
 SMALL = ("large", "--objects", 1000, "--seconds", 0.02, "--rounds", 1)
 
 
 def test_the_large_report_has_every_row_and_leaves_nothing_behind(report, scratch):
     place = ("--directory", scratch, "--memory", scratch)
-    found = report(*SMALL, "--memory-left", 0, *place)
+    found = report(*SMALL, "--memory-left", 0, "--replay-operations", 20000, *place)
     rows = by_engine(found["rows"])
-    counted = {row for row in LARGE | AHEAD if "_disk_" in row}
+    counted = {row for row in LARGE | AHEAD | REPLAY if "_disk_" in row}
     if "reads_disk_read" in rows["chainbase"]:  # the kernel tells the device of the folder
         counted = set()
     own = (LARGE | AHEAD) - counted
     assert rows == {
-        **{"chainbase_memory": own, "chainbase": own},
+        **{"chainbase_memory": own | REPLAY - counted, "chainbase": own | REPLAY - counted},
+        "chainbase_default": own,
         **{"lmdb": LARGE - counted, "rocksdb": LARGE - counted},
     }
     for row in found["rows"]:
@@ -380,6 +386,12 @@ def test_the_large_report_has_every_row_and_leaves_nothing_behind(report, scratc
         assert row["metric"] == ("bytes" if is_bytes else "ns"), row
         assert is_bytes or row["value"] > 0, row
     assert os.listdir(scratch) == []
+
+
+def test_large_replays_nothing_where_it_is_told_so(report, scratch):
+    place = ("--engines", "chainbase", "--directory", scratch)
+    found = report(*SMALL, "--memory-left", 0, "--replay-operations", 0, *place)
+    assert not [row for row in found["rows"] if "replay" in row["operation"]]
 
 
 def test_large_takes_no_memory_that_is_not_there(bench, scratch):

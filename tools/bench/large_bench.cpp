@@ -220,7 +220,7 @@ void run_replay(const large_engine_entry& entry, const large_options& options,
 
 void run_large(const large_options& options) {
     constexpr std::uintmax_t per_object = 250;
-    constexpr std::uintmax_t per_operation = 125;
+    constexpr std::uintmax_t per_operation = 50;
     const std::uintmax_t needed =
         (std::uintmax_t{256} << 20) +
         std::max(options.objects * per_object, options.replay_operations * per_operation);

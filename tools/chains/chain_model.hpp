@@ -113,6 +113,11 @@ void apply_blocks(chain_model& model, run_of_blocks run, std::size_t& at,
 /// their objects to stay in the cache until they are applied.
 inline constexpr std::size_t transactions_ahead = 32;
 
+/// The same at this moment. While pages of the state are missed it is many more: a lookup then
+/// wakes many threads, which costs more than 32 transactions do, and what counts are the reads of
+/// the disk that overlap, not the cache.
+[[nodiscard]] std::size_t transactions_ahead_now() noexcept;
+
 /// Looks up the keys of transactions that are applied one after the other, some at a time.
 ///
 /// A Cursor names a transaction: done(), block(), transaction(), next().
@@ -124,7 +129,8 @@ public:
     /// To be called before each transaction is applied.
     void step() {
         if (ahead_ == 0) {
-            for (; ahead_ < transactions_ahead && !next_.done(); ++ahead_, next_.next())
+            const std::size_t most = transactions_ahead_now();
+            for (; ahead_ < most && !next_.done(); ++ahead_, next_.next())
                 model_.note_keys(next_.block(), next_.transaction());
             model_.look_up_noted();
         }

@@ -1,4 +1,5 @@
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/disk_pages.hpp>
 #include <tools/block_log/bytes.hpp>
 #include <tools/chains/chain_model.hpp>
 #include <tools/chains/chains.hpp>
@@ -53,6 +54,11 @@ const known_chain& find(std::string_view chain) {
 }
 
 } // namespace
+
+std::size_t transactions_ahead_now() noexcept {
+    constexpr std::size_t while_missed = 1024;
+    return disk_pages::are_missed() ? while_missed : transactions_ahead;
+}
 
 void apply_blocks(chain_model& model, run_of_blocks run, std::size_t& at,
                   const std::function<void(const decoded_block&)>& after_each) {
