@@ -276,6 +276,11 @@ bool are_missed() noexcept {
     return there && there->is_here() && there->misses();
 }
 
+std::uint64_t misses_of_this_thread() noexcept {
+    struct rusage used{};
+    return getrusage(RUSAGE_THREAD, &used) == 0 ? static_cast<std::uint64_t>(used.ru_majflt) : 0;
+}
+
 void in_parallel(std::size_t parts, const std::function<void(std::size_t)>& read) {
     waiting_threads* threads = nullptr;
     try {

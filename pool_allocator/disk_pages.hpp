@@ -28,12 +28,15 @@ void forget(std::byte* base) noexcept;
 /// For tests: what memory has room for, instead of asking the system; 0: ask again.
 void assume_room(std::uint64_t bytes) noexcept;
 
-/// Whether this process waited for the disk 32 times or more in the last second (major faults, of
-/// whatever it has mapped). Only while it has mappings of files on a disk.
+/// Whether this process waited for the disk 32 times or more in the last second (major faults that
+/// read, of whatever it has mapped). Only while it has mappings of files on a disk.
 [[nodiscard]] bool are_missed() noexcept;
 
 /// For tests: that it did, whatever it waited for; false: count again.
 void assume_misses(bool yes) noexcept;
+
+/// How often the calling thread waited so far (major faults, also for pages that a file never had).
+[[nodiscard]] std::uint64_t misses_of_this_thread() noexcept;
 
 /// How many reads of the disk are to be under way at once.
 inline constexpr std::size_t reads_at_once = 32;

@@ -219,6 +219,12 @@ TEST_CASE("find_many by an ordered or ranked key finds the first object that fin
         std::vector<const ticket*> in_threads(count);
         detail::find_in_threads(s.db.view<ticket, Tag>(), keys, std::span(in_threads));
         CHECK(in_threads == found);
+        in_threads.assign(count, nullptr);
+        const std::size_t done =
+            detail::find_while_few_miss(s.db.view<ticket, Tag>(), keys, std::span(in_threads));
+        CHECK(done <= count);
+        detail::find_in_threads(s.db.view<ticket, Tag>(), keys, std::span(in_threads), done);
+        CHECK(in_threads == found);
         find_together(s.db.view<ticket, Tag>(), keys, std::span(in_threads));
         CHECK(in_threads == found);
         for (std::size_t i = 0; i < count; ++i) {
