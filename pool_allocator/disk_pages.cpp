@@ -277,6 +277,8 @@ bool are_missed() noexcept {
 }
 
 std::uint64_t misses_of_this_thread() noexcept {
+    static thread_local std::uint64_t assumed = 0;
+    if (assumed_misses) return assumed += 1'000;
     struct rusage used{};
     return getrusage(RUSAGE_THREAD, &used) == 0 ? static_cast<std::uint64_t>(used.ru_majflt) : 0;
 }
