@@ -1,16 +1,15 @@
 #include <pool_allocator/base/background_thread.hpp>
 #include <pool_allocator/base/file_descriptor.hpp>
+#include <pool_allocator/base/page_cache.hpp>
 #include <pool_allocator/base/process_of_origin.hpp>
 #include <pool_allocator/base/resource_limits.hpp>
 #include <pool_allocator/base/thread_pool.hpp>
 #include <pool_allocator/disk_pages.hpp>
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
 #include <algorithm>
 #include <atomic>
@@ -77,10 +76,6 @@ std::uint64_t room_for_files() {
     if (const auto group = resource_limits::least_memory_room())
         room = std::min(room, group->bytes);
     return room - room / 16;
-}
-
-bool is_memory(const struct statfs& system) noexcept {
-    return system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC;
 }
 
 struct mapping {
@@ -228,18 +223,8 @@ std::atomic<waiting_threads*> known_threads;
 
 } // namespace
 
-bool is_on_disk(int descriptor) noexcept {
-    struct statfs system{};
-    return fstatfs(descriptor, &system) != 0 || !is_memory(system);
-}
-
-bool is_on_disk(const std::filesystem::path& file) noexcept {
-    struct statfs system{};
-    return statfs(file.c_str(), &system) != 0 || !is_memory(system);
-}
-
 void advise(std::byte* base, std::size_t bytes, int descriptor, bool changes) noexcept {
-    if (!is_on_disk(descriptor)) {
+    if (is_memory(descriptor)) {
         madvise(base, bytes, MADV_HUGEPAGE); // a kernel without it still works
         return;
     }

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 
 /// The pages of mapped files on a disk, and how the kernel is to handle them.
@@ -20,10 +19,6 @@ namespace chainbase::disk_pages {
 /// forget() returns.
 void advise(std::byte* base, std::size_t bytes, int descriptor, bool changes) noexcept;
 void forget(std::byte* base) noexcept;
-
-/// Whether a file is on a disk, and not in memory; true if that cannot be told.
-[[nodiscard]] bool is_on_disk(int descriptor) noexcept;
-[[nodiscard]] bool is_on_disk(const std::filesystem::path& file) noexcept;
 
 /// For tests: what memory has room for, instead of asking the system; 0: ask again.
 void assume_room(std::uint64_t bytes) noexcept;

@@ -1,6 +1,7 @@
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/fault_injection.hpp>
 #include <pool_allocator/base/file_error.hpp>
+#include <pool_allocator/base/page_cache.hpp>
 #include <pool_allocator/base/private_folder.hpp>
 #include <pool_allocator/base/resource_limits.hpp>
 #include <pool_allocator/disk_pages.hpp>
@@ -8,10 +9,8 @@
 
 #include <boost/crc.hpp>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -214,7 +213,7 @@ void window::extend(std::size_t offset, std::size_t length) {
     cover(end);
     allocate(offset, length);
     make_resident(base_, offset, end,
-                  kind_ != window_kind::undo_log && !disk_pages::is_on_disk(descriptor_.number()));
+                  kind_ != window_kind::undo_log && is_memory(descriptor_.number()));
     set_bytes(std::max(bytes_, end));
 }
 
@@ -303,8 +302,7 @@ std::size_t window::held_bytes() const noexcept {
 }
 
 bool window::holes_take_space() const noexcept {
-    struct statfs system{};
-    return fstatfs(descriptor_.number(), &system) != 0 || system.f_type == TMPFS_MAGIC;
+    return is_memory(descriptor_.number());
 }
 
 void window::sync() const {

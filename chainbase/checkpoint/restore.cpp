@@ -3,8 +3,8 @@
 #include <chainbase/checkpoint/restore.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/files.hpp>
+#include <pool_allocator/base/page_cache.hpp>
 #include <pool_allocator/base/private_folder.hpp>
-#include <pool_allocator/disk_pages.hpp>
 #include <pool_allocator/trace/trace.hpp>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class filled_file {
 public:
     filled_file(const fs::path& file, std::uint64_t bytes)
         : file_(disk::of_system().open(file, disk::mode::create)),
-          at_once_(disk_pages::is_on_disk(file) ? page_bytes : SIZE_MAX) {
+          at_once_(is_memory(file) ? SIZE_MAX : page_bytes) {
         grow_to(bytes);
     }
 

@@ -1,6 +1,5 @@
 #include <chainbase/checkpoint/publication.hpp>
 #include <chainbase/segment/doctor.hpp>
-#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/base/decimal.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/file_error.hpp>
@@ -284,7 +283,7 @@ preference preferred_place(const fs::path& state) {
     const char* const named = ::secure_getenv("CHAINBASE_MEMORY_FOLDER");
     if (named && std::string_view(named) == "none") return {{}, "CHAINBASE_MEMORY_FOLDER is none"};
     preference found{named && *named ? named : "/dev/shm", {}};
-    if (segment_place::is_memory(state)) found.why_not = "the state folder is in memory itself";
+    if (is_memory(state)) found.why_not = "the state folder is in memory itself";
     return found;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <pool_allocator/base/page_cache.hpp>
 #include <pool_allocator/base/resource_limits.hpp>
 
 #include <cstddef>
@@ -39,7 +40,7 @@ struct mount {
     std::string type;
     std::string huge = "never"; ///< the option of tmpfs
 
-    [[nodiscard]] bool is_memory() const { return type == "tmpfs" || type == "ramfs"; }
+    [[nodiscard]] bool is_memory() const { return is_memory_type(type); }
 };
 
 /// The facts found. Sizes in bytes; nothing where a fact could not be read.

@@ -5,8 +5,8 @@
 #include <pool_allocator/base/file_identity.hpp>
 #include <pool_allocator/base/files.hpp>
 #include <pool_allocator/base/json.hpp>
+#include <pool_allocator/base/page_cache.hpp>
 #include <pool_allocator/base/private_folder.hpp>
-#include <pool_allocator/disk_pages.hpp>
 
 #include <boost/uuid/random_generator.hpp>
 #include <fcntl.h>
@@ -452,10 +452,6 @@ void segment_place::discard_unsettled(const fs::path& state) {
     } catch (const std::exception&) { // torn or foreign: what it prepared is unknown
     }
     disk::of_system().remove(file);
-}
-
-bool segment_place::is_memory(const fs::path& folder) {
-    return !disk_pages::is_on_disk(folder);
 }
 
 bool segment_place::is_lost_with_the_machine() const {

@@ -61,8 +61,6 @@ public:
     /// Does nothing where it cannot be written. Requires the writer's lock.
     void renew() noexcept;
 
-    /// Whether what is in a folder is lost when the machine stops.
-    [[nodiscard]] static bool is_memory(const std::filesystem::path& folder);
     /// A home in a memory folder that no state has.
     struct orphan {
         std::filesystem::path home;

@@ -55,17 +55,14 @@ bool may_be_told(const struct stat& found, const std::filesystem::path& file) {
            ::faccessat(AT_FDCWD, file.c_str(), W_OK, AT_EACCESS) == 0;
 }
 
-bool is_on(int descriptor, decltype(statfs::f_type) file_system) {
-    struct statfs system{};
-    return ::fstatfs(descriptor, &system) == 0 && system.f_type == file_system;
-}
-bool is_tmpfs(int descriptor) {
-    return is_on(descriptor, TMPFS_MAGIC);
+bool is_of_memory(const struct statfs& system) noexcept {
+    return system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC;
 }
 
 /// The pages of its files belong to files of another file system, to which only mappings lead.
 bool is_overlay(int descriptor) {
-    return is_on(descriptor, OVERLAYFS_SUPER_MAGIC);
+    struct statfs system{};
+    return ::fstatfs(descriptor, &system) == 0 && system.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
 bool is_anything_swapped() {
@@ -124,7 +121,7 @@ cached_bytes by_mincore(int descriptor, const std::filesystem::path& file, file_
     }
     cached_bytes found = unknown;
     found.resident = std::min(count * page_bytes(), part.bytes);
-    if (is_tmpfs(descriptor)) found.dirty = found.writeback = 0;
+    if (is_memory(descriptor)) found.dirty = found.writeback = 0;
     return found;
 }
 
@@ -137,6 +134,20 @@ cached_bytes ask(int descriptor, const std::filesystem::path& file, file_part pa
 }
 
 } // namespace
+
+bool is_memory(int descriptor) noexcept {
+    struct statfs system{};
+    return ::fstatfs(descriptor, &system) == 0 && is_of_memory(system);
+}
+
+bool is_memory(const std::filesystem::path& file) noexcept {
+    struct statfs system{};
+    return ::statfs(file.c_str(), &system) == 0 && is_of_memory(system);
+}
+
+bool is_memory_type(std::string_view file_system) noexcept {
+    return file_system == "tmpfs" || file_system == "ramfs";
+}
 
 cached_bytes& cached_bytes::operator+=(const cached_bytes& other) noexcept {
     add(resident, other.resident);
@@ -170,7 +181,8 @@ cached_bytes cached_bytes_of(const std::filesystem::path& file, page_cache_call 
     constexpr std::uint64_t block = 512; // the unit of st_blocks, whatever the file system
     const std::uint64_t held =
         std::min(length, static_cast<std::uint64_t>(found.st_blocks) * block);
-    if (call == page_cache_call::cachestat && is_tmpfs(opened.number()) && !is_anything_swapped())
+    const bool is_counted = is_memory(opened.number()) && held != 0; // ramfs counts no blocks
+    if (call == page_cache_call::cachestat && is_counted && !is_anything_swapped())
         return {held, 0, 0, 0};
     cached_bytes all = ask(opened.number(), file, {0, length}, call);
     all.missing = held - std::min(held, *all.resident);

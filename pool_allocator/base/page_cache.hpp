@@ -3,8 +3,18 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 
 namespace chainbase {
+
+/// @name Whether files are memory themselves, which no disk holds: those of tmpfs and ramfs
+/// False if that cannot be told.
+/// @{
+[[nodiscard]] bool is_memory(int descriptor) noexcept;
+[[nodiscard]] bool is_memory(const std::filesystem::path& file) noexcept;
+/// Of a file system of this type, as /proc/self/mountinfo names it.
+[[nodiscard]] bool is_memory_type(std::string_view file_system) noexcept;
+/// @}
 
 /// What of some files is in memory, in bytes. A figure that the kernel does not tell is nothing,
 /// and so is every sum with it.

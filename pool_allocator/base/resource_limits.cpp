@@ -1,10 +1,9 @@
 #include <pool_allocator/base/decimal.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/page_cache.hpp>
 #include <pool_allocator/base/resource_limits.hpp>
 
-#include <linux/magic.h>
 #include <sys/resource.h>
-#include <sys/vfs.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -169,9 +168,7 @@ std::uint64_t kept_memory(const memory_room& of) noexcept {
 
 std::string refusal(int descriptor, std::uint64_t end, std::uint64_t length) {
     if (!allows_file_of(end)) return std::string(std::strerror(EFBIG)) + "; raise `ulimit -f`";
-    struct statfs system{};
-    // Pages of other file systems can be written back.
-    if (::fstatfs(descriptor, &system) != 0 || system.f_type != TMPFS_MAGIC) return {};
+    if (!is_memory(descriptor)) return {}; // pages of other files can be written back
     if (const auto free = available_memory()) {
         const std::uint64_t room = *free + free_swap();
         if (room < length + kept_memory({room, room, {}}))

@@ -3,6 +3,7 @@
 #include <chainbase/database.hpp>
 #include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/page_cache.hpp>
 
 #include <catch2/catch.hpp>
 #include <sys/stat.h>
@@ -432,9 +433,10 @@ TEST_CASE("without checkpoints nothing is kept in memory that a crash takes") {
     const sample s;
     open_options how = s.how();
     how.durability = durability::process;
-    const bool is_memory = fs::path(s.folder.path()).string().starts_with("/dev/shm");
-    if (!is_memory) WARN("skipped: no memory to put a segment in");
-    if (!is_memory) return;
+    if (!is_memory(s.folder.path())) {
+        WARN("skipped: no memory to put a segment in");
+        return;
+    }
     CHECK_THROWS_WITH(things(s.state, how), Contains("is lost when the machine stops"));
     CHECK(s.homes() == 0);
     write_one(s);
@@ -505,8 +507,8 @@ TEST_CASE("one line of the log says where a new segment is, and why") {
     CHECK(said() == "the state folder: CHAINBASE_MEMORY_FOLDER is none");
     const std::string before = std::getenv(preferred);
     setenv(preferred, s.memory.c_str(), /*overwrite=*/1);
-    const bool is_memory = segment_place::is_memory(s.folder.path());
-    if (is_memory) CHECK(said() == "the state folder: the state folder is in memory itself");
+    if (is_memory(s.folder.path()))
+        CHECK(said() == "the state folder: the state folder is in memory itself");
     setenv(preferred, before.c_str(), /*overwrite=*/1);
     how.durability = durability::process;
     CHECK_THAT(said(), Contains("the state folder: without checkpoints (durability::process)"));

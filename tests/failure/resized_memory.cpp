@@ -32,7 +32,7 @@ namespace {
 /// The state folder on a disk, and a tmpfs that new segments go to.
 class sample {
 public:
-    [[nodiscard]] bool is_on_disk() const { return !segment_place::is_memory(folder_.path()); }
+    [[nodiscard]] bool is_on_disk() const { return !is_memory(folder_.path()); }
     bool mount(const std::string& size) const {
         fs::create_directory(memory);
         return ::mount("none", memory.c_str(), "tmpfs", 0, ("size=" + size).c_str()) == 0 &&

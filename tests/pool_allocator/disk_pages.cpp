@@ -70,13 +70,6 @@ std::filesystem::path disk_folder() {
     return std::filesystem::current_path();
 }
 
-bool is_on_disk(const std::filesystem::path& folder) {
-    const temporary_folder probe(folder);
-    std::ofstream(probe / "file") << "x";
-    const file_descriptor file(::open((probe / "file").c_str(), O_RDONLY | O_CLOEXEC));
-    return disk_pages::is_on_disk(file.number());
-}
-
 /// The file of a window of a state on a disk, and the addresses of that state.
 class file_of_state {
 public:
@@ -133,7 +126,7 @@ void wait_a_while() { // more than a round of that thread
 } // namespace
 
 TEST_CASE("files on a disk have small pages, and are brought into memory if there is room") {
-    if (!is_on_disk(disk_folder())) {
+    if (is_memory(disk_folder())) {
         WARN("skipped: the working folder is in memory");
         return;
     }
@@ -174,7 +167,7 @@ TEST_CASE("files on a disk have small pages, and are brought into memory if ther
 }
 
 TEST_CASE("of states that memory has no room for together no more is read than there is room") {
-    if (!is_on_disk(disk_folder())) {
+    if (is_memory(disk_folder())) {
         WARN("skipped: the working folder is in memory");
         return;
     }
@@ -203,7 +196,7 @@ TEST_CASE("of states that memory has no room for together no more is read than t
 }
 
 TEST_CASE("a window that is destroyed while its file is read into memory: reading ends") {
-    if (!is_on_disk(disk_folder())) {
+    if (is_memory(disk_folder())) {
         WARN("skipped: the working folder is in memory");
         return;
     }
@@ -225,7 +218,7 @@ TEST_CASE("a window that is destroyed while its file is read into memory: readin
 }
 
 TEST_CASE("a process that waits for the disk often knows it, until it does not any more") {
-    if (!is_on_disk(disk_folder())) {
+    if (is_memory(disk_folder())) {
         WARN("skipped: the working folder is in memory");
         return;
     }
@@ -253,7 +246,7 @@ TEST_CASE("a process that waits for the disk often knows it, until it does not a
 }
 
 TEST_CASE("a process whose file grows does not wait for the disk") {
-    if (!is_on_disk(disk_folder())) {
+    if (is_memory(disk_folder())) {
         WARN("skipped: the working folder is in memory");
         return;
     }
@@ -273,7 +266,7 @@ TEST_CASE("a process whose file grows does not wait for the disk") {
 
 TEST_CASE("files in memory have huge pages") {
     const std::filesystem::path memory = memory_or_disk();
-    if (is_on_disk(memory)) {
+    if (!is_memory(memory)) {
         WARN("skipped: there is no folder in memory");
         return;
     }

@@ -5,8 +5,6 @@
 
 #include <catch2/catch.hpp>
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <sys/vfs.h>
 #include <tests/support/temporary_folder.hpp>
 #include <unistd.h>
 
@@ -23,11 +21,6 @@ namespace {
 
 constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t length = 300 * page + 100; // an odd end
-
-bool is_memory(const fs::path& folder) {
-    struct statfs system{};
-    return ::statfs(folder.c_str(), &system) == 0 && system.f_type == TMPFS_MAGIC;
-}
 
 /// A folder on a disk; nothing where all is memory.
 std::optional<fs::path> folder_on_disk() {
@@ -103,6 +96,18 @@ TEST_CASE("page cache: asking brings nothing into memory, and a hole is not miss
         CHECK(*found.missing >= length);
         CHECK(*found.missing < 400 * page);
     }
+}
+
+TEST_CASE("page cache: files are memory themselves or on a disk, whichever way it is asked") {
+    const written_file file(fs::temp_directory_path());
+    CHECK(is_memory(file.number) == is_memory(file.path));
+    CHECK(is_memory(file.path) == is_memory(fs::temp_directory_path()));
+    CHECK_FALSE(is_memory("/proc"));
+    CHECK_FALSE(is_memory(file.folder / "missing"));
+    CHECK_FALSE(is_memory(-1));
+    CHECK(is_memory_type("tmpfs"));
+    CHECK(is_memory_type("ramfs"));
+    CHECK_FALSE(is_memory_type("ext4"));
 }
 
 TEST_CASE("page cache: of tmpfs all is in memory and nothing is dirty") {

@@ -1,5 +1,5 @@
 #include <pool_allocator/base/resource_limits.hpp>
-#include <pool_allocator/disk_pages.hpp>
+#include <pool_allocator/base/page_cache.hpp>
 #include <tools/bench/large_conditions.hpp>
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace chainbase::bench {
 namespace fs = std::filesystem;
 
 std::optional<disk_count> disk_count::below(const fs::path& folder) {
-    if (!disk_pages::is_on_disk(folder)) return disk_count();
+    if (is_memory(folder)) return disk_count();
     struct stat status{};
     if (stat(folder.c_str(), &status) != 0) return {};
     std::ifstream file(

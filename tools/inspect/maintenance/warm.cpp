@@ -2,7 +2,6 @@
 #include <pool_allocator/base/decimal.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/file_error.hpp>
-#include <pool_allocator/disk_pages.hpp>
 #include <tools/inspect/maintenance/warm.hpp>
 #include <tools/inspect/memory/mapped_pages.hpp>
 #include <tools/inspect/state/named_state.hpp>
@@ -80,7 +79,7 @@ resident_file::resident_file(const std::filesystem::path& file, std::uint64_t mo
         ::munmap(reserved_, reserved_bytes_);
         throw_file_error(file, "map");
     }
-    if (disk_pages::is_on_disk(descriptor_.number())) ::madvise(base_, bytes_, MADV_RANDOM);
+    if (!is_memory(descriptor_.number())) ::madvise(base_, bytes_, MADV_RANDOM);
 }
 
 resident_file::~resident_file() {
@@ -164,8 +163,7 @@ std::vector<resident_file::extent> resident_file::huge_candidates() const {
 }
 
 void resident_file::advise_huge() noexcept {
-    if (base_ && !disk_pages::is_on_disk(descriptor_.number()))
-        ::madvise(base_, bytes_, MADV_HUGEPAGE);
+    if (base_ && is_memory(descriptor_.number())) ::madvise(base_, bytes_, MADV_HUGEPAGE);
 }
 
 int resident_file::collapse(extent huge_page) noexcept {

@@ -7,6 +7,7 @@
 #include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/base/boot_id.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/page_cache.hpp>
 #include <pool_allocator/base/private_folder.hpp>
 #include <pool_allocator/base/resource_limits.hpp>
 #include <tools/inspect/state/named_state.hpp>
@@ -62,11 +63,11 @@ constexpr const char* way_out = "; `chainbase-inspect info` says what the next o
 }
 
 /// 0 unless it is a folder.
-std::uint64_t room_in(const fs::path& folder, bool is_memory) {
+std::uint64_t room_in(const fs::path& folder) {
     std::error_code problem;
     const fs::space_info space = fs::space(folder, problem);
     if (problem) return 0;
-    if (!is_memory) return space.available;
+    if (!is_memory(folder)) return space.available;
     const auto free = resource_limits::available_memory();
     return std::min<std::uint64_t>(space.available, free.value_or(UINT64_MAX));
 }
@@ -231,7 +232,7 @@ fs::path temporary_folder::place_for(std::uint64_t bytes) {
         is_chosen ? std::vector<fs::path>{chosen} : std::vector<fs::path>{"/dev/shm", "/tmp"};
     std::string found;
     for (const fs::path& place : places) {
-        const std::uint64_t room = room_in(place, place == "/dev/shm");
+        const std::uint64_t room = room_in(place);
         if (room >= bytes + beside) return place;
         found += fmt::format("{}{} has {}", found.empty() ? "" : ", ", place.string(), room);
     }
