@@ -335,38 +335,62 @@ segment_place segment_place::prepare(const fs::path& state, const fs::path& memo
 /// A former home is named by segment.json.new until it is removed, a former folder by the `copy` of
 /// segment.json; so the next writer removes what a kill leaves.
 void segment_place::settle(const identity& of_state) {
-    disk& on = disk::of_system();
     const segment_place former(state_);
-    const bool leaves_home = former.is_in_memory() && former.why_foreign_.empty();
-    const fs::path fresh = home_ / "segment.new";
-    if (!is_in_memory() && former.is_in_memory())
-        write_unsettled(state_, {{}, {}, file_now::of_folder(fresh).which});
-    on.rename(fresh, folder());
-    sync_folder(home_);
-    if (!is_in_memory()) { // without a place file it is in the state folder
-        if (!former.is_in_memory()) return;
-        if (leaves_home)
-            on.rename(place_file(state_), unsettled_file(state_));
-        else
-            on.remove(place_file(state_));
-        sync_folder(state_);
-        return;
-    }
+    if (is_in_memory())
+        settle_in_home(former, of_state);
+    else
+        settle_in_state_folder(former);
+}
+
+void segment_place::settle_in_state_folder(const segment_place& former) {
+    if (former.is_in_memory())
+        write_unsettled(state_, {{}, {}, file_now::of_folder(fresh_folder()).which});
+    name_segment();
+    if (former.is_in_memory()) forget_home(former);
+}
+
+void segment_place::settle_in_home(const segment_place& former, const identity& of_state) {
+    name_segment();
     identity_ = hexadecimal(of_state);
+    write_settled(former);
+    tie made = tie::read(home_);
+    made.identity = identity_;
+    made.write(home_);
+    name_home(former);
+    is_confirmed_ = false;
+    confirm();
+}
+
+/// Gives the complete segment its name.
+void segment_place::name_segment() const {
+    disk::of_system().rename(fresh_folder(), folder());
+    sync_folder(home_);
+}
+
+/// Completes segment.json.new: it will be segment.json.
+void segment_place::write_settled(const segment_place& former) const {
     place settled{home_, identity_, {}};
     if (former.is_in_memory())
         settled.copy = place::read(place_file(state_)).copy;
     else if (is_there(former.folder()))
         settled.copy = file_now::of_folder(former.folder()).which;
     overwrite_file(unsettled_file(state_), settled.text());
-    tie made = tie::read(home_);
-    made.identity = identity_;
-    made.write(home_);
-    if (!leaves_home || !exchange_names(unsettled_file(state_), place_file(state_)))
-        on.rename(unsettled_file(state_), place_file(state_));
+}
+
+/// Makes segment.json name this home, from which on it is the state's.
+void segment_place::name_home(const segment_place& former) const {
+    if (!former.owns_home() || !exchange_names(unsettled_file(state_), place_file(state_)))
+        disk::of_system().rename(unsettled_file(state_), place_file(state_));
     sync_folder(state_);
-    is_confirmed_ = false;
-    confirm();
+}
+
+/// Without segment.json the segment is in the state folder.
+void segment_place::forget_home(const segment_place& former) const {
+    if (former.owns_home())
+        disk::of_system().rename(place_file(state_), unsettled_file(state_));
+    else
+        disk::of_system().remove(place_file(state_));
+    sync_folder(state_);
 }
 
 void segment_place::confirm() {
@@ -387,7 +411,7 @@ void segment_place::write_tie() {
 /// Whenever it is killed, the tie has the time of the file. If the home has no space, its tie is
 /// unchanged.
 void segment_place::renew() noexcept {
-    if (!is_in_memory() || !why_foreign_.empty() || !is_confirmed_) return;
+    if (!owns_home() || !is_confirmed_) return;
     try {
         if (!is_there(home_)) return; // a restore creates another one
         const fs::path file = place_file(state_);
@@ -435,7 +459,7 @@ std::vector<segment_place::orphan> segment_place::orphans(const fs::path& memory
 
 void segment_place::discard_unsettled(const fs::path& state) {
     const segment_place now(state);
-    if (now.is_in_memory() && now.why_foreign_.empty() && is_there(now.folder()))
+    if (now.owns_home() && is_there(now.folder()))
         remove_copy(state, place::read(place_file(state)).copy);
     const fs::path file = unsettled_file(state);
     if (!is_there(file)) return;

@@ -87,8 +87,16 @@ private:
     segment_place(std::filesystem::path state, std::filesystem::path home)
         : state_(std::move(state)), home_(std::move(home)) {}
 
+    [[nodiscard]] std::filesystem::path fresh_folder() const { return home_ / "segment.new"; }
+    [[nodiscard]] bool owns_home() const { return is_in_memory() && why_foreign_.empty(); }
     void find_tie();
     void write_tie();
+    void settle_in_state_folder(const segment_place& former);
+    void settle_in_home(const segment_place& former, const identity& of_state);
+    void name_segment() const;
+    void write_settled(const segment_place& former) const;
+    void name_home(const segment_place& former) const;
+    void forget_home(const segment_place& former) const;
 
     std::filesystem::path state_;
     std::filesystem::path home_;
