@@ -192,11 +192,12 @@ opening_plan state_opening::lock_and_plan() {
         put_back_former(state_, place_);
         place_.confirm();
         place_.renew();
-        require_persistent(place_);
     }
     opening_plan plan = opening_plan::of(facts());
     if (plan.does == way::refuse) plan.refuse();
     if (plan.does == way::attach) moves_to_ = better_place();
+    const bool stays = (plan.does == way::attach && !moves_to_) || plan.does == way::roll_back;
+    if (stays) require_persistent(place_);
     return plan;
 }
 
@@ -404,6 +405,7 @@ void state_opening::move(const target& to, process_lock& turns) {
         result_ = before;
         segment_place::discard_unsettled(state_);
         try_to_remove_tree(state_ / "segment.new");
+        require_persistent(place_, e.what());
         spdlog::warn("{}: {}; it stays where it is: {}", state_.string(), why, e.what());
     }
 }
@@ -422,14 +424,17 @@ void state_opening::log_place(const std::string& why) const {
                      state_.string(), bytes >> 20, quoted(state_));
 }
 
-void state_opening::require_persistent(const segment_place& place) const {
+/// `why_not_moved`: why it could not move to where it would be.
+void state_opening::require_persistent(const segment_place& place,
+                                       const std::string& why_not_moved) const {
     if (!place.is_in_memory() || options_.durability != durability::process ||
         !place.is_lost_with_the_machine())
         return;
     throw usage_error(state_.string() + ": a segment in " + place.home().parent_path().string() +
-                      " is lost when the machine stops, even after it was closed; open the state "
-                      "with checkpoints (durability::checkpoint), which with the memory folder "
-                      "\"none\" also moves it to the disk");
+                      " is lost when the machine stops, even after it was closed" +
+                      (why_not_moved.empty() ? "" : ", and it cannot move: " + why_not_moved) +
+                      "; the memory folder \"none\" moves it to the disk when it was closed with "
+                      "checkpoints (durability::checkpoint)");
 }
 
 /// Makes the complete segment in `next` the state's. The previous one is removed only after the new

@@ -87,7 +87,8 @@ private:
     [[nodiscard]] std::optional<target> better_place() const;
     void move(const target& to, process_lock& turns);
     void log_place(const std::string& why) const;
-    void require_persistent(const segment_place& place) const;
+    void require_persistent(const segment_place& place,
+                            const std::string& why_not_moved = {}) const;
 
     std::filesystem::path state_;
     const open_options& options_;

@@ -442,8 +442,45 @@ TEST_CASE("without checkpoints nothing is kept in memory that a crash takes") {
     write_one(s);
     CHECK_THROWS_WITH(things(s.state, how), Contains("is lost when the machine stops"));
     CHECK(things(s.state, s.how()).count() == 1);
+    how.memory_folder = "none"; // was closed just now
+    {
+        const things moved(s.state, how);
+        CHECK(moved.way() == opening::way::restored);
+        CHECK(moved.segment() == s.state / "segment");
+        CHECK(moved.count() == 1);
+        CHECK(s.homes() == 0);
+    }
+    write_one(s);
+    write_one(s); // moves it back, since it was closed with checkpoints
+    fs::remove_all(s.home());
+    CHECK(things(s.state, how).way() == opening::way::restored);
     how.memory_folder = s.folder / "none";
     CHECK_THROWS_WITH(things(s.folder / "other", how), Contains("is not a folder"));
+}
+
+TEST_CASE("without checkpoints a segment in memory that cannot move is refused, and says why") {
+    const sample s;
+    if (!is_memory(s.folder.path())) {
+        WARN("skipped: no memory to put a segment in");
+        return;
+    }
+    write_one(s);
+    open_options how = s.how();
+    how.durability = durability::process;
+    how.memory_folder = "none";
+    fs::rename(s.state / "checkpoint", s.folder / "aside");
+    CHECK_THROWS_WITH(things(s.state, how),
+                      Contains("cannot move: there is no checkpoint of its last closing") &&
+                          Contains("when it was closed with checkpoints"));
+    fs::rename(s.folder / "aside", s.state / "checkpoint");
+    {
+        things died(s.state, s.how());
+        died.add();
+        died.db.abandon();
+    }
+    CHECK_THROWS_WITH(things(s.state, how), Contains("when it was closed with checkpoints"));
+    CHECK(things(s.state, s.how()).count() == 2);
+    CHECK(things(s.state, how).segment() == s.state / "segment");
 }
 
 TEST_CASE("a state whose segment is gone and that has no checkpoint says what there is to choose") {
