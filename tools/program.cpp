@@ -131,12 +131,25 @@ public:
         if (words.size() == named_.size())
             throw usage_error("a verb is missing; `" + path() + " --help` lists all");
         const std::string& word = words[named_.size()];
-        if (word.starts_with('-')) return; // an option: the parser knows it or not
+        if (word.starts_with('-')) return require_verb_first(of, words);
         std::vector<std::string> names;
         for (const verb_entry& one : of.verbs())
             names.emplace_back(one.name);
         throw usage_error("\"" + word + "\" is no verb of " + path() +
                           or_rather(word, names, path()));
+    }
+    /// An option where a verb is expected may be one of a verb that follows.
+    void require_verb_first(const command& of, const std::vector<std::string>& words) const {
+        const std::string& option = words[named_.size()];
+        if (app_.get_option_no_throw(option)) return; // of the program itself
+        const auto is_verb = [&](const std::string& word) {
+            return std::ranges::any_of(of.verbs(),
+                                       [&](const auto& one) { return word == one.name; });
+        };
+        const auto verb = std::ranges::find_if(words.begin() + named_.size(), words.end(), is_verb);
+        if (verb != words.end())
+            throw usage_error("the options of a verb come after it: " + path() + " " + *verb +
+                              " ... " + option);
     }
     /// What was wrong with a call that the parser refused, and what to do.
     std::string in_words(const CLI::ParseError& problem,
