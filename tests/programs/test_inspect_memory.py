@@ -491,6 +491,7 @@ def warm(inspect, state, *how):
         assert file["huge_candidates"] <= file["data_bytes"]
         assert (file["resident_after"] or 0) <= file["bytes"]
         assert (file["huge"] or 0) <= file["bytes"]
+        assert (file["dirty"] or 0) <= file["bytes"]
     return found
 
 
@@ -524,6 +525,21 @@ def test_after_warm_all_that_files_hold_is_in_memory_and_nothing_else_is_another
         assert held_below(state / "segment") == held
     assert image(state) == before
     assert warm(inspect, state, "--dry-run")["total"]["to_fetch"] == 0
+
+
+def test_warm_says_what_is_to_be_written_to_the_disk(inspect, samples, on_disk):
+    state = Path(shutil.copytree(samples("sample"), on_disk / "state"))
+    make_cold(state / "segment")
+    if warm(inspect, state)["total"]["dirty"] is None:
+        pytest.skip("this kernel does not tell")
+    assert warm(inspect, state, "--dry-run")["total"]["dirty"] == 0
+    extra = state / "segment/extra"
+    extra.write_bytes(b"x" * 8192)
+    for how in ([], ["--dry-run"]):
+        found = warm(inspect, state, *how)
+        assert {file["file"]: file["dirty"] for file in found["files"]}["extra"] == 8192
+        assert found["total"]["dirty"] == 8192
+    inspect("warm", state).says("dirty", "8.0 KiB")
 
 
 def test_what_is_not_in_huge_pages_has_a_reason(inspect, sample):

@@ -103,12 +103,8 @@ std::vector<resident_file::extent> resident_file::data() const {
 
 // --- what is in memory ---------------------------------------------------------------------------
 
-std::optional<std::uint64_t> resident_file::resident() const {
-    return resident({0, bytes_});
-}
-
-std::optional<std::uint64_t> resident_file::resident(extent part) const {
-    return cached_part_of(descriptor_.number(), file_, part).resident;
+cached_bytes resident_file::cached(extent part) const {
+    return cached_part_of(descriptor_.number(), file_, part);
 }
 
 void resident_file::fetch(extent part) {
@@ -238,10 +234,12 @@ void warming::look(const fs::path& path) {
     warmed_file one;
     one.name = path.filename();
     one.bytes = file.bytes();
-    one.resident_before = file.resident();
+    const cached_bytes now = file.cached();
+    one.resident_before = now.resident;
+    one.dirty = now.dirty;
     for (const extent& part : file.data()) {
         one.data_bytes += part.bytes;
-        one.to_fetch += part.bytes - file.resident(part).value_or(0);
+        one.to_fetch += part.bytes - file.cached(part).resident.value_or(0);
     }
     if (report_.how.huge_pages)
         one.huge_candidates = file.huge_candidates().size() * report_.huge_page_bytes;
@@ -282,7 +280,9 @@ void warming::fetch(warmed_file& one) {
     if (report_.how.huge_pages) file.advise_huge();
     fetch_data(file, one);
     if (report_.how.huge_pages) make_huge(file, one);
-    one.resident_after = file.resident();
+    const cached_bytes now = file.cached();
+    one.resident_after = now.resident;
+    one.dirty = now.dirty;
 }
 
 void warming::fetch_all() {
@@ -310,7 +310,7 @@ void add(std::optional<std::uint64_t>& to, const std::optional<std::uint64_t>& m
 warmed_file warming_report::total() const {
     warmed_file sum;
     sum.name = "total";
-    sum.resident_before = sum.resident_after = sum.huge = 0;
+    sum.resident_before = sum.resident_after = sum.dirty = sum.huge = 0;
     for (const warmed_file& each : files) {
         sum.bytes += each.bytes;
         sum.data_bytes += each.data_bytes;
@@ -318,6 +318,7 @@ warmed_file warming_report::total() const {
         sum.huge_candidates += each.huge_candidates;
         add(sum.resident_before, each.resident_before);
         add(sum.resident_after, each.resident_after);
+        add(sum.dirty, each.dirty);
         add(sum.huge, each.huge);
     }
     return sum;
@@ -344,7 +345,7 @@ warming_report warm_segment(const fs::path& state, const warming_options& how,
 
 // The JSON members of a file, in order; further ones are added by hand.
 BOOST_DESCRIBE_STRUCT(warmed_file, (),
-                      (bytes, data_bytes, resident_before, resident_after, to_fetch, huge,
+                      (bytes, data_bytes, resident_before, resident_after, dirty, to_fetch, huge,
                        huge_candidates))
 
 namespace {
@@ -359,6 +360,7 @@ std::vector<std::string> cells_of(const warmed_file& file, const warming_options
                                    or_unknown(file.resident_before)};
     cells.push_back(how.is_dry_run ? bytes_in_words(file.to_fetch)
                                    : or_unknown(file.resident_after));
+    cells.push_back(or_unknown(file.dirty));
     if (how.huge_pages)
         cells.push_back(how.is_dry_run ? bytes_in_words(file.huge_candidates)
                                        : or_unknown(file.huge));
@@ -366,8 +368,12 @@ std::vector<std::string> cells_of(const warmed_file& file, const warming_options
 }
 
 std::string table_of(const warming_report& found) {
-    std::vector<std::string> titles{"file", "bytes", "without holes", "in memory before",
-                                    found.how.is_dry_run ? "to be read" : "in memory after"};
+    std::vector<std::string> titles{"file",
+                                    "bytes",
+                                    "without holes",
+                                    "in memory before",
+                                    found.how.is_dry_run ? "to be read" : "in memory after",
+                                    "dirty"};
     if (found.how.huge_pages)
         titles.push_back(found.how.is_dry_run ? "fit for huge pages" : "in huge pages");
     text_table table(std::move(titles));

@@ -37,10 +37,10 @@ public:
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     /// The extents that are not holes. Throws io_error.
     [[nodiscard]] std::vector<extent> data() const;
-    /// Resident bytes of the file, as cached_part_of().
-    [[nodiscard]] std::optional<std::uint64_t> resident() const;
-    /// Resident bytes of an extent.
-    [[nodiscard]] std::optional<std::uint64_t> resident(extent part) const;
+    /// What of the file is in memory, as cached_part_of().
+    [[nodiscard]] cached_bytes cached() const { return cached({0, bytes_}); }
+    /// What of an extent is.
+    [[nodiscard]] cached_bytes cached(extent part) const;
 
     /// Fetches an extent of at most a slice and waits until it is resident; skips what was
     /// truncated meanwhile. Throws io_error.
@@ -90,6 +90,8 @@ struct warmed_file {
     /// Resident bytes; nothing where the kernel does not tell this user.
     std::optional<std::uint64_t> resident_before;
     std::optional<std::uint64_t> resident_after; ///< also nothing in a dry run
+    /// Of the resident bytes, at the end, those to be written to the disk; nothing as above.
+    std::optional<std::uint64_t> dirty;
     std::uint64_t to_fetch = 0; ///< data bytes that were not resident; all of them if unknown
     /// In huge pages; nothing unless requested and fetched.
     std::optional<std::uint64_t> huge;
