@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
+from chains import STEEM, Replays
+from disks import MIB, small_disk  # noqa: F401  a fixture
 from programs import operations
 from segment import PAGE, Segment, Writer, change, content, flip_bit, opens
 
@@ -250,6 +252,29 @@ def test_resize_changes_how_far_a_state_can_grow_also_after_a_restore(inspect, h
     change(half, "account", "session", "create account 10", "block", durability="checkpoint")
     assert limits() == (77, 2 * window)
     inspect("check", half)
+
+
+def test_resize_moves_a_segment_that_has_outgrown_its_memory_to_the_disk(
+    inspect, driver, scratch, small_disk
+):
+    replay = Replays(driver, scratch, STEEM)
+    replay("--stop-at", 20000, "--memory-folder", small_disk.path)
+    state = replay.state()
+    inspect("compact", state, "--commit")  # nothing can be undone any more
+    before = dump(inspect, state)
+    assert inspect.json("resize", state, "--windows", "400")["moved"] is None
+    assert not (state / "segment").exists()
+    small_disk.leave_room(100 * MIB)
+    told = inspect.json("resize", state, "--windows", "500", "--dry-run")
+    assert told["moved"] is None and not (state / "segment").exists()
+    done = inspect("resize", state, "--windows", "500")
+    done.says("its segment moves from", f"to {state}: ", "MiB left")
+    assert "stays where it is" not in done.both
+    assert (state / "segment").exists() and os.listdir(small_disk.path) == ["ballast"]
+    assert inspect.json("stat", state)["header"]["windows"] == 500
+    assert dump(inspect, state) == before
+    inspect("check", state)
+    inspect("check", state, "--checkpoint")
 
 
 def test_resize_refuses_what_does_not_hold_the_state(inspect, sample):

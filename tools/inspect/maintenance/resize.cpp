@@ -103,21 +103,35 @@ void store(const std::string& state, const limits& wanted) {
     turns.unlock();
 }
 
+/// Opens a state whose segment is in memory, as its program will: a segment that has outgrown its
+/// place moves to the disk. Returns in words what moved; nothing if it stays.
+std::string move_if_outgrown(const std::string& state) {
+    const segment_place before(fs::absolute(state));
+    if (!before.is_in_memory() || !before.is_lost_with_the_machine()) return {};
+    open_options how;
+    how.advise = false;
+    segment open(state, how);
+    open.close();
+    return segment_place(fs::absolute(state)).home() == before.home() ? "" : open.opened().why;
+}
+
 std::string resize_text(const resize_call& asked, const limits& now, const limits& wanted,
-                        bool is_done) {
+                        bool is_done, const std::string& moved) {
     return fmt::format("{}\n  bytes of a file at most  {} ({}), was {} ({}); the largest, {}, has "
-                       "{}\n  files at most            {}, was {}; {} are in use\n{}",
+                       "{}\n  files at most            {}, was {}; {} are in use\n{}{}",
                        asked.state, wanted.window_bytes, bytes_in_words(wanted.window_bytes),
                        now.window_bytes, bytes_in_words(now.window_bytes), now.largest_name,
                        bytes_in_words(now.largest_file), wanted.windows, now.windows,
-                       now.windows_used, is_done ? "" : "nothing was changed\n");
+                       now.windows_used, moved.empty() ? "" : "  " + moved + "\n",
+                       is_done ? "" : "nothing was changed\n");
 }
 
 std::string resize_json(const resize_call& asked, const limits& now, const limits& wanted,
-                        bool is_done) {
+                        bool is_done, const std::string& moved) {
     return line_of({{"schema_version", 1},
                     {"state", asked.state},
                     {"done", is_done},
+                    {"moved", text_or_null(moved)},
                     {"window_bytes", wanted.window_bytes},
                     {"windows", wanted.windows},
                     {"window_bytes_before", now.window_bytes},
@@ -135,17 +149,19 @@ exit_code run_resize(const resize_call& asked) {
     require_possible(now, wanted);
     const bool differs = wanted.window_bytes != now.window_bytes || wanted.windows != now.windows;
     const bool is_done = differs && !asked.only_tells;
+    std::string moved;
     if (is_done) {
         const state_report state = read_state(asked.state);
         require_at_rest(state);
         require_no_sessions(state, asked);
         // Throws what opening would if the address space cannot be reserved.
         static_cast<void>(address_space(wanted.window_bytes, wanted.windows));
+        moved = move_if_outgrown(asked.state); // while its checkpoint has all of it
         store(asked.state, wanted);
         renew_checkpoint(asked.state);
     }
-    print_or_throw(asked.json ? resize_json(asked, now, wanted, is_done)
-                              : resize_text(asked, now, wanted, is_done));
+    print_or_throw(asked.json ? resize_json(asked, now, wanted, is_done, moved)
+                              : resize_text(asked, now, wanted, is_done, moved));
     return exit_code::done;
 }
 
