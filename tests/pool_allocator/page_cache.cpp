@@ -144,6 +144,25 @@ TEST_CASE("page cache: parts of a file that is cut meanwhile, an empty file, one
     CHECK_THROWS_AS(cached_bytes_of(file.path, call), io_error); // links are not followed
 }
 
+TEST_CASE("page cache: a file is asked for again only some time after its last answer") {
+    const written_file file(fs::temp_directory_path());
+    cached_files cached;
+    const auto asks = [&] { return cached.of(file.path).resident; };
+    int kept = 0;
+    std::uint64_t bytes = length;
+    for (; kept == 0 && bytes < 1'000 * page; bytes += page) {
+        const auto before = asks();
+        fs::resize_file(file.path, bytes + page);
+        REQUIRE(::pwrite(file.number, "x", 1, static_cast<off_t>(bytes)) == 1);
+        if (asks() == before) ++kept;
+    }
+    CHECK(kept == 1);
+    const auto now = cached_bytes_of(file.path).resident;
+    for (int times = 0; times < 1'000 && asks() != now; ++times)
+        ::usleep(1'000);
+    CHECK(asks() == now);
+}
+
 TEST_CASE("page cache: a sum with an unknown figure is unknown") {
     cached_bytes sum;
     sum += {10, 5, 1, 20};

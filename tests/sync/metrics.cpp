@@ -4,7 +4,9 @@
 #include <archive/open_archive.hpp>
 #include <archive/statistics.hpp>
 #include <archive/store.hpp>
+#include <chainbase/database.hpp>
 #include <tools/driver/chain_gauges.hpp>
+#include <tools/driver/memory_metrics.hpp>
 #include <tools/driver/observation.hpp>
 
 #include <catch2/catch.hpp>
@@ -14,6 +16,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -165,4 +168,26 @@ TEST_CASE("tracing is on while something is watched, and off again") {
         CHECK_THAT(watched.metrics_address(), Catch::StartsWith("127.0.0.1:"));
     }
     CHECK_FALSE(trace::enabled());
+}
+
+TEST_CASE("however often the metrics are asked for, the kernel is asked what is in memory seldom") {
+    const temporary_folder folder;
+    database state(folder / "state", {});
+    driver::memory_metrics metrics(state.memory());
+    const auto resident = [&] {
+        const std::string text = metrics.text();
+        const std::string name = "\nchainbase_segment_buffers_resident_bytes ";
+        const std::size_t at = text.find(name);
+        REQUIRE(at != std::string::npos);
+        return text.substr(at, text.find('\n', at + 1) - at);
+    };
+    std::ofstream file(state.segment_folder() + "/buffers.runs", std::ios::app | std::ios::binary);
+    int kept = 0;
+    for (int times = 0; kept == 0 && times < 1000; ++times) {
+        const std::string before = resident();
+        file << std::string(4096, 'x') << std::flush;
+        if (resident() == before) ++kept;
+    }
+    CHECK(kept == 1);
+    state.abandon();
 }

@@ -94,8 +94,8 @@ struct chain_state::parts {
             model = make_chain_model(chain, state, *rows);
             root = chain_root::open(state, *model, state_settings.root);
             is_root_to_go = state_settings.root.is_none();
-            rows_shown.emplace([this, segment = std::filesystem::path(state.segment_folder())] {
-                return archive_metrics_text(rows->stats()) + memory_metrics_text(segment);
+            rows_shown.emplace([this, pages = std::make_shared<memory_metrics>(state.memory())] {
+                return archive_metrics_text(rows->stats()) + pages->text();
             });
         } catch (...) {
             leave(state);

@@ -1,5 +1,5 @@
+#include <chainbase/segment/segment.hpp>
 #include <pool_allocator/base/error.hpp>
-#include <pool_allocator/base/page_cache.hpp>
 #include <tools/driver/memory_metrics.hpp>
 #include <tools/process_disk.hpp>
 
@@ -10,8 +10,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace chainbase::driver {
@@ -20,51 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "account" of "account.objects", "account.ids", "account.0.hash", "account.1.btree"; empty for
-/// files that belong to no type.
-std::string type_of(const std::string& file) {
-    const std::size_t dot = file.rfind('.');
-    if (dot == std::string::npos || dot == 0) return {};
-    const std::string_view ending = std::string_view(file).substr(dot + 1);
-    if (ending == "objects" || ending == "ids") return file.substr(0, dot);
-    const std::size_t before = file.rfind('.', dot - 1);
-    const bool is_key = (ending == "hash" || ending == "btree") && before != std::string::npos;
-    return is_key ? file.substr(0, before) : std::string();
-}
-
-/// One file that cannot be asked hides no other figure.
-cached_bytes cached_or_unknown(const fs::path& file) {
-    try {
-        return cached_bytes_of(file);
-    } catch (const error&) {
-        return {{}, {}, {}, {}};
-    }
-}
-
 struct segment_cache {
     cached_bytes all;
     cached_bytes log;
     cached_bytes buffers;
     std::map<std::string, cached_bytes> types;
-
-    explicit segment_cache(const fs::path& folder) {
-        std::error_code gone; // the other metrics are shown all the same
-        for (fs::directory_iterator at(folder, gone), end; !gone && at != end; at.increment(gone))
-            add(at->path());
-    }
-
-private:
-    void add(const fs::path& file) {
-        const std::string name = file.filename();
-        const cached_bytes found = cached_or_unknown(file);
-        all += found;
-        if (const std::string type = type_of(name); !type.empty())
-            types[type] += found;
-        else if (name == "undo_log")
-            log += found;
-        else if (name.starts_with("buffers."))
-            buffers += found;
-    }
 };
 
 void put_head(std::string& to, const std::string& metric, const char* kind, const char* help) {
@@ -111,8 +69,35 @@ void put_counter(std::string& to, const char* name, const char* help,
 
 } // namespace
 
-std::string memory_metrics_text(const fs::path& segment) {
-    const segment_cache found(segment);
+memory_metrics::memory_metrics(const segment& of)
+    : header_{of.folder() / "header"}, log_{of.log_file().file()} {
+    of.buffers().each_window([&](const window& each) { buffers_.emplace_back(each.file()); });
+    for (const auto& type : of.windows())
+        type->each([&](const window& each) { types_[type->name].emplace_back(each.file()); });
+}
+
+cached_bytes memory_metrics::cached_in(const files& all) {
+    cached_bytes sum;
+    for (const fs::path& file : all)
+        sum += cached_or_unknown(file);
+    return sum;
+}
+
+/// One file that cannot be asked hides no other figure.
+cached_bytes memory_metrics::cached_or_unknown(const fs::path& file) {
+    try {
+        return cached_.of(file);
+    } catch (const error&) {
+        return {{}, {}, {}, {}};
+    }
+}
+
+std::string memory_metrics::text() {
+    segment_cache found{cached_in(header_), cached_in(log_), cached_in(buffers_), {}};
+    found.all += found.log;
+    found.all += found.buffers;
+    for (const auto& [type, files] : types_)
+        found.all += found.types[type] = cached_in(files);
     std::string text;
     for (const figure& one : figures) {
         put_types(text, one, found);

@@ -187,16 +187,6 @@ void add_cached(state_report& to, const segment& from, cached_files& cached) {
 
 } // namespace
 
-cached_bytes cached_files::of(const fs::path& file) {
-    const auto begin = std::chrono::steady_clock::now();
-    answer& known = answers_[file];
-    if (begin < known.due) return known.bytes;
-    known.bytes = cached_bytes_of(file);
-    const auto end = std::chrono::steady_clock::now();
-    known.due = end + 20 * (end - begin);
-    return known.bytes;
-}
-
 measured& measured::operator+=(const measured& other) noexcept {
     bytes += other.bytes;
     file_bytes += other.file_bytes;

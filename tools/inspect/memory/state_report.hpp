@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -87,22 +86,6 @@ struct state_report {
     [[nodiscard]] measured buffers_total() const noexcept;
     [[nodiscard]] measured types_total() const noexcept;
     [[nodiscard]] measured total() const noexcept;
-};
-
-/// What of files is in memory. Where pages are small the kernel takes 100 ns for each of them, so a
-/// file is asked for again only after twenty times as long as its last answer took. Not
-/// thread-safe.
-class cached_files {
-public:
-    /// Throws as cached_bytes_of().
-    [[nodiscard]] cached_bytes of(const std::filesystem::path& file);
-
-private:
-    struct answer {
-        cached_bytes bytes;
-        std::chrono::steady_clock::time_point due; ///< when it is too old
-    };
-    std::map<std::filesystem::path, answer> answers_;
 };
 
 /// Reads the state in the folder `state`: takes no lock, changes nothing, needs no header of the

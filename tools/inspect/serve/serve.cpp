@@ -169,8 +169,8 @@ std::string rows_page(const std::filesystem::path& state, const row_request& wan
 // --- the API -------------------------------------------------------------------------------------
 
 /// As `stat`, but with a short wait for a pause of the writer.
-std::string stat_of(const std::filesystem::path& state) {
-    return as_json(read_state(state, live_sampler::patience), read_archive(state));
+std::string stat_of(const std::filesystem::path& state, cached_files& cached) {
+    return as_json(read_state(state, live_sampler::patience, cached), read_archive(state));
 }
 
 /// No archive is an answer, not an error: most states have none.
@@ -232,6 +232,7 @@ private:
     std::filesystem::path state_;
     sample_history history_;
     archive_cache archive_;
+    cached_files cached_;
     std::mutex rows_; ///< one request at a time: it may wait for a writer
 };
 
@@ -259,7 +260,7 @@ http_answer state_api::find(const http_request& request) {
     if (path == "/api/sample") return json_answer(history_.latest());
     if (path == "/api/history")
         return json_answer(history_.after(asked.number("after", 0, UINT64_MAX)));
-    if (path == "/api/stat") return json_answer(stat_of(state_));
+    if (path == "/api/stat") return json_answer(stat_of(state_, cached_));
     if (path == "/api/locks") return json_answer(as_json(state_locks::read(state_)));
     if (path == "/api/schema") return json_answer(as_json(read_schema(state_, {})));
     if (path == "/api/rows") return rows(asked);
