@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 import segment
+from chains import STEEM, Replays
 from segment import Segment, change, image
 
 
@@ -255,6 +256,32 @@ def test_nothing_that_is_there_is_replaced(inspect, whole, scratch):
     again.mkdir(mode=0o700)  # of one that was killed before it said what it is
     inspect("load", scratch / "again", scratch / "dump")
     assert not again.exists()
+
+
+def test_a_loaded_segment_goes_to_the_memory_folder_and_survives_the_machine(
+    inspect, driver, scratch
+):
+    replay = Replays(driver, scratch, STEEM)
+    replay("--stop-at", 10000)
+    memory, dump, loaded = scratch / "memory", scratch / "dump", scratch / "loaded"
+    memory.mkdir()
+    inspect("dump", replay.state(), "--output", dump)
+    inspect("load", loaded, dump, "--memory-folder", memory)
+    [home] = memory.iterdir()
+    assert not (loaded / "segment").exists()
+    assert json.loads((home / "state.json").read_text())["state"] == str(loaded)
+    orphans = inspect("doctor", loaded, "--json").json["orphans"]
+    assert str(home) not in {one["home"] for one in orphans}
+    assert inspect("dump", loaded).bytes == dump.read_bytes()
+    inspect("check", loaded)
+    inspect("check", loaded, "--checkpoint")
+    inspect("load", scratch / "none", dump, "--memory-folder", "none")
+    assert (scratch / "none/segment").exists() and not (scratch / "none/checkpoint").exists()
+    write_lines(scratch / "cut", lines_of(dump)[:-1])
+    inspect("load", scratch / "other", scratch / "cut", "--memory-folder", memory, code=1)
+    assert list(memory.iterdir()) == [home] and not (scratch / "other").exists()
+    shutil.rmtree(home)
+    assert inspect("dump", f"{loaded}@checkpoint").bytes == dump.read_bytes()
 
 
 def test_a_load_that_is_killed_leaves_no_state_and_is_called_again(inspect, whole, scratch, rng):

@@ -10,6 +10,7 @@
 #include <tools/driver/verbs.hpp>
 #include <tools/endpoint_name.hpp>
 #include <tools/interruption.hpp>
+#include <tools/memory_folder.hpp>
 #include <tools/report_json.hpp>
 
 #include <fmt/format.h>
@@ -28,18 +29,6 @@
 
 /// The verbs that apply, follow and serve the blocks of a chain: replay, sync, live, load, serve.
 namespace chainbase::driver {
-
-command_option& add_memory_folder(command& verb, std::filesystem::path& to) {
-    return verb
-        .add_option("--memory-folder", to,
-                    "where to keep the segment, such as /dev/shm; none: in the state's folder; "
-                    "default: where it was, and a new one in /dev/shm if there is room")
-        .value_name("FOLDER")
-        .check([](const std::string& word) { // before a state is made that cannot use it
-            const bool is_good = word == "none" || std::filesystem::is_directory(word);
-            return is_good ? std::string() : word + " is no folder that exists, nor none";
-        });
-}
 
 namespace {
 

@@ -4,6 +4,7 @@
 #include <tools/driver/chain_state.hpp>
 #include <tools/driver/verbs.hpp>
 #include <tools/interruption.hpp>
+#include <tools/memory_folder.hpp>
 #include <tools/progress.hpp>
 #include <tools/report_json.hpp>
 #include <tools/text_table.hpp>

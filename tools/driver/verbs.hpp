@@ -2,8 +2,6 @@
 
 #include <tools/command_line.hpp>
 
-#include <filesystem>
-
 namespace chainbase::driver {
 
 /// Each function declares its verb (command_line.hpp).
@@ -20,8 +18,5 @@ void declare_restore(command& verb);
 void declare_roots(command& verb);
 void declare_serve(command& verb);
 void declare_sync(command& verb);
-
-/// --memory-folder of the verbs that make or open a state: open_options::memory_folder.
-command_option& add_memory_folder(command& verb, std::filesystem::path& to);
 
 } // namespace chainbase::driver

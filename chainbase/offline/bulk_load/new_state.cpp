@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -264,7 +265,10 @@ open_options options_of(const new_state::limits& of) {
     how.window_bytes = of.window_bytes;
     how.windows = of.windows;
     how.readers_group = of.readers_group;
-    how.durability = durability::process;
+    how.durability = of.durability;
+    how.checkpoints.interval = std::chrono::milliseconds(0); // only when it is closed
+    how.memory_folder = of.memory_folder;
+    how.expected_bytes = of.expected_bytes;
     how.advise = false;
     return how;
 }
@@ -285,6 +289,10 @@ object_loader new_state::add_type(const type_schema& schema) {
 void new_state::close(revision_number revision) {
     memory_.buffers().trim();
     memory_.log()->set_revision(revision);
+    // Objects and keys were stored past the page tracker, by which closing makes a checkpoint.
+    memory_.each_window([this](const window& file) {
+        memory_.addresses().pages().replaced(file.base(), file.bytes());
+    });
     memory_.close();
 }
 

@@ -23,8 +23,9 @@ namespace chainbase::bulk_load {
 /// work at a time. After an exception the segment must not be used.
 class object_loader {
 public:
-    /// `to` outlives it. Requires that `to` has no session, and makes no checkpoints. Throws
-    /// damaged_error when the schema does not fit itself, and what segment::open_type throws.
+    /// `to` outlives it. Requires that `to` has no session, and makes no checkpoints
+    /// meanwhile. Throws damaged_error when the schema does not fit itself, and what
+    /// segment::open_type throws.
     object_loader(segment& to, const type_schema& schema);
 
     /// Adds an object: the bytes of its value, whose texts and vectors are those of `from`. Throws
@@ -91,6 +92,10 @@ public:
         std::size_t window_bytes = open_options::default_window_bytes;
         std::size_t windows = open_options().windows;
         std::string readers_group;
+        /// With durability::process, which has no checkpoint of it, it is in the state folder.
+        chainbase::durability durability = durability::process;
+        std::string memory_folder;
+        std::uint64_t expected_bytes = 0;
     };
 
     /// In `folder`, which is not there, or empty. Throws usage_error when a state is there, and

@@ -1,5 +1,7 @@
 #include <chainbase/offline/bulk_load/key_loaders.hpp>
 #include <chainbase/offline/bulk_load/new_state.hpp>
+#include <chainbase/segment/doctor.hpp>
+#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/files.hpp>
 #include <pool_allocator/base/private_folder.hpp>
@@ -9,6 +11,7 @@
 #include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
+#include <tools/memory_folder.hpp>
 #include <tools/progress.hpp>
 #include <tools/report_json.hpp>
 
@@ -89,16 +92,20 @@ public:
     /// `target` exists, or the temporary name exists and is no leftover of such a call;
     /// locked_error while another process is making it; io_error.
     explicit unfinished_state(const std::filesystem::path& target, const std::string& readers = "");
+    ~unfinished_state() { remove_home(); }
+    unfinished_state(const unfinished_state&) = delete;
+    unfinished_state& operator=(const unfinished_state&) = delete;
 
     /// An empty folder to make the state in.
     [[nodiscard]] std::filesystem::path path() const { return name_.path() / "state"; }
     /// Renames it. Requires that its content is synced. Throws usage_error when the name exists by
     /// now, io_error.
-    void finish() { name_.finish_with(path()); }
+    void finish();
 
 private:
     void require_ours() const;
     void take_lock();
+    void remove_home() const noexcept;
 
     std::optional<file_lock> lock_;
     unfinished_name name_;
@@ -235,8 +242,28 @@ unfinished_state::unfinished_state(const fs::path& target, const std::string& re
     take_lock();
     name_.own();
     sync_folder(name_.path());
+    remove_home();
     fs::remove_all(path());
     private_folder::make(path(), group);
+}
+
+/// A segment in memory is not in the folder, and has its name.
+void unfinished_state::finish() {
+    name_.finish_with(path());
+    try {
+        const file_lock lock(name_.target() / "lock", /*create=*/false);
+        segment_place(name_.target()).renew();
+    } catch (const locked_error&) { // who opened it did that
+    }
+}
+
+void unfinished_state::remove_home() const noexcept {
+    try {
+        segment_place::discard_unsettled(path());
+        const segment_place place(path());
+        if (place.is_in_memory() && place.why_foreign().empty()) try_to_remove_tree(place.home());
+    } catch (const std::exception&) { // nothing was made there
+    }
 }
 
 /// An empty marker file comes from a call that died before writing it.
@@ -261,8 +288,31 @@ namespace {
 struct load_call : state_call {
     std::string dump = "-";
     std::string readers_group;
+    fs::path memory_folder;
     bool takes_moved = false;
 };
+
+/// About as many as the loaded segment will have, without texts.
+std::uint64_t bytes_of(const dump_head& head) {
+    std::uint64_t all = 0;
+    for (const dump_head::type& one : head.types)
+        all += std::uint64_t{one.next_id} * one.schema.node_bytes;
+    return all;
+}
+
+/// A segment that may be put in memory needs a checkpoint.
+bulk_load::new_state::limits limits_for(const load_call& asked, const fs::path& state,
+                                        const dump_head& head) {
+    bulk_load::new_state::limits limits;
+    limits.readers_group = asked.readers_group;
+    limits.memory_folder = asked.memory_folder;
+    limits.expected_bytes = bytes_of(head);
+    const bool is_on_disk = asked.memory_folder.empty()
+                                ? !doctor::preferred_place(state).why_not.empty()
+                                : asked.memory_folder == "none";
+    if (!is_on_disk) limits.durability = durability::checkpoint;
+    return limits;
+}
 
 /// At least as many as there are rows.
 std::uint64_t ids_in(const dump_head& head) {
@@ -332,9 +382,7 @@ exit_code run_load(const load_call& asked) {
     const catch_interruption interruption;
     json types = json::array();
     std::uint64_t objects = 0;
-    bulk_load::new_state::limits limits;
-    limits.readers_group = asked.readers_group;
-    bulk_load::new_state state(made.path(), limits);
+    bulk_load::new_state state(made.path(), limits_for(asked, made.path(), from.head()));
     std::optional<progress> shown(std::in_place, "loading", "rows");
     for (const dump_head::type& type : from.head().types) {
         const std::uint64_t rows = load_type(from, type, state, *shown);
@@ -374,6 +422,7 @@ void declare_load(command& verb) {
     verb.add_option("FILE", asked->dump, "The output of dump; default, or -: stdin");
     verb.add_option("--readers-group", asked->readers_group,
                     "The group whose members may read the state");
+    add_memory_folder(verb, asked->memory_folder);
     verb.add_flag("--moved", asked->takes_moved,
                   "Also load a dump whose state changed while it was made");
     verb.add_flag("--json", asked->json, "Print one JSON object");
