@@ -79,11 +79,19 @@ std::uint64_t room_for_files() {
 }
 
 struct mapping {
-    std::byte* base;
+    const std::byte* base;
     int descriptor;
     std::uint64_t end = 0;   ///< of the part of the file that is to be in memory
     std::uint64_t begin = 0; ///< of that, what was not yet asked for
     std::uint64_t held = 0;  ///< bytes, holes not included
+
+    void want_all() noexcept {
+        struct stat status{};
+        if (fstat(descriptor, &status) != 0) return;
+        begin = 0;
+        end = static_cast<std::uint64_t>(status.st_size);
+        held = static_cast<std::uint64_t>(status.st_blocks) * 512;
+    }
 };
 
 /// Asks for the file's bytes from `begin` on, without holes, which would take memory. Returns where
@@ -117,6 +125,12 @@ public:
     void remove(const std::byte* base) {
         const std::lock_guard lock(mutex_);
         std::erase_if(mappings_, [&](const mapping& one) { return one.base == base; });
+        changed_.notify_all();
+    }
+    void read_all(const std::byte* base) {
+        const std::lock_guard lock(mutex_);
+        for (mapping& one : mappings_)
+            if (one.base == base) one.want_all();
         changed_.notify_all();
     }
     [[nodiscard]] bool misses() const noexcept { return misses_; }
@@ -231,11 +245,7 @@ void advise(std::byte* base, std::size_t bytes, int descriptor, bool changes) no
     madvise(base, bytes, MADV_NOHUGEPAGE);
     madvise(base, bytes, MADV_RANDOM);
     mapping one{base, descriptor};
-    struct stat status{};
-    if (changes && fstat(descriptor, &status) == 0) {
-        one.end = static_cast<std::uint64_t>(status.st_size);
-        one.held = static_cast<std::uint64_t>(status.st_blocks) * 512;
-    }
+    if (changes) one.want_all();
     try {
         own(known_watcher).add(one);
     } catch (const std::exception&) {
@@ -245,6 +255,11 @@ void advise(std::byte* base, std::size_t bytes, int descriptor, bool changes) no
 void forget(std::byte* base) noexcept {
     watcher* const there = known_watcher.load();
     if (there && there->is_here()) there->remove(base);
+}
+
+void read_all(const std::byte* base) noexcept {
+    watcher* const there = known_watcher.load();
+    if (there && there->is_here()) there->read_all(base);
 }
 
 void assume_room(std::uint64_t bytes) noexcept {

@@ -8,8 +8,9 @@
 ///
 /// Pages of files in memory are huge. Those of files on a disk are small, and nothing around them
 /// is read with them: a page is read and written back whole, so with a huge one each miss reads 2
-/// MiB, and each change writes as much. A file that is opened to be changed is read into memory
-/// from one end to the other by a thread, if memory has room for all such files of this process.
+/// MiB, and each change writes as much. A file that is opened to be changed, or that is going
+/// to be read as a whole, is read into memory from one end to the other by a thread, if memory has
+/// room for all such files of this process.
 ///
 /// Thread-safe. It is advice: where the system refuses it, or a thread, only speed is lost.
 namespace chainbase::disk_pages {
@@ -19,6 +20,9 @@ namespace chainbase::disk_pages {
 /// forget() returns.
 void advise(std::byte* base, std::size_t bytes, int descriptor, bool changes) noexcept;
 void forget(std::byte* base) noexcept;
+/// Reads the file of the mapping at `base` into memory, as if it had `changes`: for a walk of all
+/// that it holds.
+void read_all(const std::byte* base) noexcept;
 
 /// For tests: what memory has room for, instead of asking the system; 0: ask again.
 void assume_room(std::uint64_t bytes) noexcept;

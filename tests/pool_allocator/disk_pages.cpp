@@ -161,7 +161,15 @@ TEST_CASE("files on a disk have small pages, and are brought into memory if ther
         CHECK(has(only_read.base(), "nh"));
         wait_a_while();
         CHECK(resident() < bytes / 2);
+        disk_pages::assume_room(bytes / 2);
+        disk_pages::read_all(only_read.base());
+        looked();
+        CHECK(resident() < bytes / 2);
+        disk_pages::assume_room(2 * bytes);
+        disk_pages::read_all(only_read.base());
+        CHECK(comes_true([&] { return resident() >= bytes; }));
     }
+    REQUIRE(comes_true([&] { return drop() && resident() < bytes / 2; }));
     const window here = open(range, window::mode::read_write);
     CHECK(comes_true([&] { return resident() >= bytes; }));
 }

@@ -11,6 +11,7 @@
 #include <pool_allocator/base/ofd_lock.hpp>
 #include <pool_allocator/base/private_folder.hpp>
 #include <pool_allocator/btree.hpp>
+#include <pool_allocator/disk_pages.hpp>
 #include <pool_allocator/flat_tables.hpp>
 #include <undo/log_check.hpp>
 
@@ -128,9 +129,10 @@ mapped_state::mapped_state(fs::path state, part_report& to) : state_(std::move(s
         open_windows(header);
         check_roots(header);
     }
+    const bool has_sums = plan_.condition == segment_condition::closed && header_.generation != 0;
+    if (has_sums) read_all();
     check_log(to.enter("undo_log"));
-    if (plan_.condition == segment_condition::closed && header_.generation != 0)
-        check_pages(to.enter("pages"));
+    if (has_sums) check_pages(to.enter("pages"));
 }
 
 /// Returns whether there is a segment to check.
@@ -314,6 +316,11 @@ void mapped_state::each_window(Visitor&& visit) const {
         for (const auto& tree : each.btrees)
             visit(*tree);
     }
+}
+
+void mapped_state::read_all() const noexcept {
+    if (is_mapped() && is_complete_)
+        each_window([](const window& file) { disk_pages::read_all(file.base()); });
 }
 
 void mapped_state::check_roots(part_report& to) const {

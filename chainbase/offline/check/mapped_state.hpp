@@ -72,6 +72,9 @@ public:
     }
     /// Whether the catalogue could be read; else types() is empty.
     [[nodiscard]] bool knows_types() const noexcept { return knows_types_; }
+    /// All of it is going to be read: brings it into memory meanwhile, if it is on a disk and
+    /// memory has room (disk_pages.hpp). For walks of everything.
+    void read_all() const noexcept;
     /// Whether all files could be opened.
     [[nodiscard]] bool is_complete() const noexcept { return is_complete_; }
 

@@ -216,6 +216,7 @@ state_check::state_check(std::filesystem::path state, const checkpoint::progress
     : mapped_(std::move(state), report_), buffers_(mapped_) {
     const stopwatch timed(report_);
     report_.name = mapped_.state().string();
+    mapped_.read_all();
     if (mapped_.is_mapped()) check_types(tell);
     if (is_lost(mapped_.condition())) check_what_is_restored();
 }

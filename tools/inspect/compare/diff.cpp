@@ -284,6 +284,9 @@ std::string diff_json(const state_diff& found, const diff_call& asked) {
 exit_code run_diff(const diff_call& asked) {
     row_source a(asked.a);
     row_source b(asked.b);
+    if (asked.question.types.empty())
+        for (const row_source* each : {&a, &b})
+            each->read_all(/*and_keys=*/false);
     const state_diff found = state_diff::of(a, b, asked.question);
     print_or_throw(asked.json ? diff_json(found, asked) : diff_text(found, asked));
     return found.is_same() ? exit_code::done : exit_code::different;

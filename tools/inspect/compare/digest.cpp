@@ -156,6 +156,7 @@ private:
 
 content_digest content_digest::of(const std::filesystem::path& state, const question& asked) {
     row_source from(state);
+    if (asked.types.empty()) from.read_all(/*and_keys=*/false);
     if (auto found = attempt_while_unchanged([&] { return attempt(from, asked).run(); }))
         return *std::move(found);
     content_digest none;

@@ -176,6 +176,7 @@ exit_code run_dump(const dump_call& asked) {
         spdlog::info("{} is whole", asked.output);
         return exit_code::done;
     }
+    if (asked.types.empty()) from.read_all(/*and_keys=*/true);
     dump_file file = opened(asked, found);
     if (!asked.resume) file.write(head.line());
     const catch_interruption interruption(catch_interruption::further_signals::end_the_process);

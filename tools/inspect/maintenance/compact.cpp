@@ -182,6 +182,7 @@ void compact(const compact_call& asked) {
     require_whole(asked.state);
     {
         row_source from(asked.state);
+        from.read_all(/*and_keys=*/true);
         bulk_load::new_state made(replacement.folder(), replacement.limits());
         copy_all(made, from);
         require_same(replacement.folder(), from);

@@ -3,6 +3,7 @@
 #include <chainbase/object/mapped_bytes.hpp>
 #include <chainbase/offline/check/mapped_state.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/disk_pages.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 
 #include <algorithm>
@@ -30,6 +31,7 @@ public:
     virtual void take_turn(const std::function<void()>& look) = 0;
     [[nodiscard]] virtual std::vector<type> types() const = 0;
     [[nodiscard]] virtual const rows::buffer_source& buffers() const = 0;
+    [[nodiscard]] virtual rows::segment_buffers::files buffer_files() const = 0;
     [[nodiscard]] virtual std::int64_t revision() const = 0;
     [[nodiscard]] virtual std::uint64_t changes() const = 0;
     [[nodiscard]] virtual bool is_rolled_back() const noexcept = 0;
@@ -70,6 +72,9 @@ public:
         return all;
     }
     [[nodiscard]] const rows::buffer_source& buffers() const override { return buffers_; }
+    [[nodiscard]] rows::segment_buffers::files buffer_files() const override {
+        return files_of(memory_);
+    }
     [[nodiscard]] std::int64_t revision() const override { return state_.revision(); }
     [[nodiscard]] std::uint64_t changes() const override { return memory_.words().sequence; }
     [[nodiscard]] bool is_rolled_back() const noexcept override { return false; }
@@ -135,6 +140,9 @@ public:
         return all;
     }
     [[nodiscard]] const rows::buffer_source& buffers() const override { return buffers_; }
+    [[nodiscard]] rows::segment_buffers::files buffer_files() const override {
+        return files_of(state_);
+    }
     [[nodiscard]] std::int64_t revision() const override { return state_.log().revision; }
     [[nodiscard]] std::uint64_t changes() const override { return 0; }
     [[nodiscard]] bool is_rolled_back() const noexcept override { return true; }
@@ -209,6 +217,20 @@ std::int64_t row_source::current_revision() {
     std::int64_t revision = 0;
     take_turn([&] { revision = mapped_->revision(); });
     return revision;
+}
+
+void row_source::read_all(bool and_keys) const {
+    const auto read = [](const window* file) {
+        if (file) disk_pages::read_all(file->base());
+    };
+    std::ranges::for_each(mapped_->buffer_files(), read);
+    for (const mapped::type& one : mapped_->types()) {
+        read(one.objects);
+        read(one.ids);
+        if (!and_keys) continue;
+        std::ranges::for_each(one.tables, read);
+        std::ranges::for_each(one.btrees, read);
+    }
 }
 
 std::int64_t row_source::revision() const {

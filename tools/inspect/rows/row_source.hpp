@@ -56,6 +56,10 @@ public:
     [[nodiscard]] std::uint64_t changes() const;
     /// @}
 
+    /// All objects, or also the files of their keys, are going to be read: brings them into memory
+    /// meanwhile, if they are on a disk and memory has room (disk_pages.hpp).
+    void read_all(bool and_keys) const;
+
     /// The name passed to the constructor.
     [[nodiscard]] const std::filesystem::path& state() const noexcept { return state_; }
     /// The folder of the state, or of the checkpoint's state.
