@@ -2,8 +2,8 @@
 // closed and while it is written.
 
 #include <chainbase/database.hpp>
-#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/page_cache.hpp>
 
 #include <catch2/catch.hpp>
 #include <stdlib.h>

@@ -163,7 +163,7 @@ TEST_CASE("files on a disk have small pages, and are brought into memory if ther
         CHECK(resident() < bytes / 2);
         disk_pages::assume_room(bytes / 2);
         disk_pages::read_all(only_read.base());
-        looked();
+        wait_a_while();
         CHECK(resident() < bytes / 2);
         disk_pages::assume_room(2 * bytes);
         disk_pages::read_all(only_read.base());

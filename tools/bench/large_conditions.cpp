@@ -1,5 +1,5 @@
-#include <pool_allocator/base/resource_limits.hpp>
 #include <pool_allocator/base/page_cache.hpp>
+#include <pool_allocator/base/resource_limits.hpp>
 #include <tools/bench/large_conditions.hpp>
 
 #include <fmt/format.h>
