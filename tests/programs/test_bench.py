@@ -307,10 +307,14 @@ def test_the_readers_report_names_every_setting(report, inspect):
         *("--inspect", inspect),
     )
     rows = {row["operation"] for row in found["rows"]}
-    assert all(row["value"] > 0 for row in found["rows"])
-    for setting in ("alone", "pausing", "low_priority", "busy"):
+    may_be_zero = {"snapshot_mismatches", "snapshot_too_old"}
+    assert all(row["value"] > 0 for row in found["rows"] if row["operation"] not in may_be_zero)
+    for setting in ("alone", "pausing", "low_priority", "busy", "locked", "snapshot"):
         assert {f"block_{setting}", f"block_lock_{setting}"} <= rows
         assert (f"block_to_alone_{setting}" in rows) == (setting != "alone")
+    reads = {f"snapshot_{one}" for one in ("open", "page", "read", "read_p99", "read_first_p99")}
+    assert reads | may_be_zero <= rows
+    assert [r["value"] for r in found["rows"] if r["operation"] == "snapshot_mismatches"] == [0]
 
 
 # --- root ---

@@ -1,5 +1,7 @@
 #include <chainbase/database.hpp>
+#include <chainbase/snapshot/snapshot.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/trace/trace_histogram.hpp>
 #include <tools/bench/bench_setup.hpp>
 #include <tools/bench/benches.hpp>
 #include <tools/bench/engines/stored_account.hpp>
@@ -11,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -18,8 +21,10 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace chainbase::bench {
@@ -28,6 +33,7 @@ struct readers_options : bench_options {
     std::uint32_t objects = 20'000;
     std::uint32_t types = 1;
     std::uint32_t readers = 10;
+    std::uint32_t threads = 2;
     std::uint32_t milliseconds = 3000;
     std::filesystem::path inspect; ///< the program
 };
@@ -128,6 +134,9 @@ public:
         return sum;
     }
 
+    [[nodiscard]] const database& db() const noexcept { return db_; }
+    [[nodiscard]] std::uint32_t objects() const noexcept { return objects_; }
+
 private:
     static open_options options() {
         open_options how;
@@ -135,11 +144,14 @@ private:
         how.advise = false;
         return how;
     }
+    /// What an account gets, the next one gives: all savings together are 0 at the end.
     void apply_block() {
+        static_assert(changes_per_block % 2 == 0);
         auto block = db_.start_session();
+        std::int64_t change = 0;
         for (std::uint32_t i = 0; i < changes_per_block; ++i) {
             const auto which = static_cast<std::uint32_t>(random_() % objects_);
-            const auto change = static_cast<std::int64_t>(random_() % 1000);
+            change = i % 2 == 0 ? static_cast<std::int64_t>(random_() % 1000) : -change;
             db_.modify(db_.get(id<ordered_account>(which)), [&](ordered_account& one) {
                 if (i % 4 == 0) one.balance += change;
                 one.savings += change;
@@ -153,6 +165,120 @@ private:
     std::uint32_t objects_;
     std::mt19937_64 random_{1};
 };
+
+/// Threads of the writer's process that read without a pause: some accounts by name, twice, and now
+/// and then all of them.
+class reading_threads {
+public:
+    using times = trace::histogram;
+    struct costs {
+        times open;  ///< a snapshot
+        times first; ///< a look-up whose pages may not be there
+        times again; ///< the same look-up
+        std::uint64_t pages = 0;
+        double nanoseconds = 0; ///< of whole snapshots
+        std::uint64_t mismatches = 0;
+        std::uint64_t too_old = 0;
+    };
+
+    reading_threads(std::size_t threads, const block_writer& writer, bool by_snapshot)
+        : writer_(writer), found_(threads) {
+        for (std::size_t i = 0; i < threads; ++i)
+            threads_.emplace_back([this, i, by_snapshot] {
+                std::mt19937_64 random(i);
+                for (std::uint64_t turn = 0; !is_over_; ++turn)
+                    by_snapshot ? read_snapshot(found_[i], random, turn) : read_locked(random);
+            });
+    }
+    ~reading_threads() { (void)end(); }
+    reading_threads(const reading_threads&) = delete;
+    reading_threads& operator=(const reading_threads&) = delete;
+
+    /// What all of them found; they end.
+    [[nodiscard]] costs end() {
+        is_over_ = true;
+        for (std::thread& thread : threads_)
+            thread.join();
+        threads_.clear();
+        costs all;
+        for (const costs& one : found_) {
+            all.open.add(one.open);
+            all.first.add(one.first);
+            all.again.add(one.again);
+            all.pages += one.pages;
+            all.nanoseconds += one.nanoseconds;
+            all.mismatches += one.mismatches;
+            all.too_old += one.too_old;
+        }
+        return all;
+    }
+
+private:
+    static constexpr std::size_t looked_up = 50;
+    static constexpr std::uint64_t turns_between_walks = 16;
+
+    template <typename Work>
+    static void time(times& into, Work&& work) {
+        const auto begin = steady::now();
+        work();
+        const auto took = static_cast<std::uint64_t>((steady::now() - begin).count());
+        into.add(times::bucket_of(took), 1);
+    }
+    [[nodiscard]] std::vector<account_name> names(std::mt19937_64& random) const {
+        std::vector<account_name> some(looked_up);
+        for (account_name& name : some)
+            name = std::string_view("account" + std::to_string(random() % writer_.objects()));
+        return some;
+    }
+    void read_locked(std::mt19937_64& random) const {
+        const auto some = names(random);
+        writer_.db().with_read_lock([&] {
+            for (const auto& name : some)
+                (void)writer_.db().get<ordered_account, named>(name);
+        });
+    }
+    void read_snapshot(costs& into, std::mt19937_64& random, std::uint64_t turn) const {
+        const auto some = names(random);
+        try {
+            const auto begin = steady::now();
+            std::optional<snapshot> then;
+            time(into.open, [&] { then.emplace(writer_.db()); });
+            for (times* each : {&into.first, &into.again})
+                for (const auto& name : some)
+                    time(*each, [&] { (void)then->get<ordered_account, named>(name); });
+            if (turn % turns_between_walks == 0) {
+                std::int64_t sum = 0;
+                for (const ordered_account& one : then->objects<ordered_account>())
+                    sum += one.savings;
+                into.mismatches += sum != 0;
+                into.pages += then->costs().pages;
+                into.nanoseconds += nanoseconds_of(steady::now() - begin);
+            }
+        } catch (const too_old_error&) {
+            ++into.too_old;
+        }
+    }
+
+    const block_writer& writer_;
+    std::vector<costs> found_;
+    std::atomic<bool> is_over_{false};
+    std::vector<std::thread> threads_;
+};
+
+double quantile(const trace::histogram& times, double share) {
+    return static_cast<double>(times.quantile(share, UINT64_MAX));
+}
+
+void add(measurements& to, const reading_threads::costs& found) {
+    to.add("snapshot_open", metric::ns, quantile(found.open, 0.5));
+    to.add("snapshot_read_first_p99", metric::ns, quantile(found.first, 0.99));
+    to.add("snapshot_read", metric::ns, quantile(found.again, 0.5));
+    to.add("snapshot_read_p99", metric::ns, quantile(found.again, 0.99));
+    if (found.pages != 0)
+        to.add("snapshot_page", metric::ns, found.nanoseconds / static_cast<double>(found.pages));
+    to.add("snapshot_mismatches", metric::count, static_cast<double>(found.mismatches));
+    to.add("snapshot_too_old", metric::count, static_cast<double>(found.too_old));
+}
 
 /// A reader's cycle: `around` precedes each read, `pause` follows a cycle.
 std::string turn_of_looks(const readers_options& options, const std::string& state,
@@ -208,6 +334,15 @@ void run_round(const readers_options& options, const std::string& state, block_w
         (void)writer.run(lasting / 10); // until all of them have started
         add(to, setting.name, writer.run(lasting), alone);
     }
+    for (const bool by_snapshot : {false, true}) {
+        throw_if_interrupted();
+        const block_cost before = writer.run(lasting); // the machine may have changed since
+        reading_threads readers(options.threads, writer, by_snapshot);
+        (void)writer.run(lasting / 10);
+        add(to, by_snapshot ? "snapshot" : "locked", writer.run(lasting), before);
+        const reading_threads::costs found = readers.end();
+        if (by_snapshot) add(to, found);
+    }
 }
 
 /// Applies blocks as fast as possible to a state of accounts: alone, then beside inspectors that
@@ -250,6 +385,10 @@ void declare_readers(command& verb) {
     verb.add_option("--readers", options->readers, "How many inspectors at once")
         .shows_default()
         .whole_number(1, 1000);
+    verb.add_option("--threads", options->threads,
+                    "How many threads read, in the last two settings")
+        .shows_default()
+        .whole_number(1, 64);
     verb.add_option("--milliseconds", options->milliseconds, "How long each setting runs")
         .shows_default()
         .whole_number(10, 1'000'000);
