@@ -212,9 +212,9 @@ TEST_CASE("a resident file: what is data, what is in memory, and holes that stay
     for (const auto& part : parts) {
         CHECK(part.bytes == pages * page);
         found.fetch(part);
-        CHECK(found.resident(part) == part.bytes);
+        CHECK(found.cached(part).resident == part.bytes);
     }
-    CHECK(found.resident({page / 2, page}) == page);
+    CHECK(found.cached({page / 2, page}).resident == page);
     CHECK(held() == before);
 }
 
@@ -225,16 +225,16 @@ TEST_CASE("a resident file: one that is cut meanwhile, that is empty, that is go
     resident_file found(file);
     fs::resize_file(file, 10 * page);
     found.fetch({0, 100 * page});
-    CHECK(found.resident() == 10 * page);
+    CHECK(found.cached().resident == 10 * page);
     CHECK(found.data().back().bytes <= 100 * page);
-    CHECK(resident_file(file, 3 * page + 1).resident() == 3 * page + 1);
+    CHECK(resident_file(file, 3 * page + 1).cached().resident == 3 * page + 1);
     fs::resize_file(file, 0);
     CHECK(found.data().empty());
-    CHECK(found.resident() == 0);
+    CHECK(found.cached().resident == 0);
     const resident_file empty(file);
     CHECK(empty.bytes() == 0);
     CHECK(empty.data().empty());
-    CHECK(empty.resident() == 0);
+    CHECK(empty.cached().resident == 0);
     CHECK_THROWS_AS(resident_file(scratch / "none"), io_error);
 }
 
