@@ -19,6 +19,8 @@ namespace chainbase {
 namespace {
 
 constexpr auto patience = std::chrono::seconds(2);
+constexpr const char* undone = "its block was undone, or so much was rolled back since that this "
+                               "cannot be told";
 
 template <typename Word>
 Word load(const Word& word) noexcept {
@@ -59,6 +61,7 @@ void before_images::begin() {
     of_page_.clear();
     pieces_.clear();
     bytes_ = 0;
+    is_torn_ = false;
     const bool is_there = wait_until([&] {
         turn_ = load(words().turn);
         losses_ = load(words().losses);
@@ -94,22 +97,29 @@ log_time before_images::lowest_since(std::uint64_t turn) const noexcept {
     return UINT64_MAX;
 }
 
+void before_images::throw_over(const char* why) const {
+    throw too_old_error(name_ + ": the snapshot of revision " + std::to_string(from_.revision) +
+                        " cannot be read on: " + why + "; take a new one");
+}
+
+bool before_images::is_at(const std::string& name) const noexcept {
+    return chainbase::is_at(file_, name);
+}
+
 void before_images::require_usable() {
-    const auto over = [this](const char* why) {
-        throw too_old_error(name_ + ": the snapshot of revision " + std::to_string(from_.revision) +
-                            " cannot be read on: " + why + "; take a new one");
-    };
+    if (is_torn_) throw_over("memory ran out while the log was read");
     then();
     if (load(words().losses) != losses_)
-        over("the state was opened again, compacted, or changed outside of sessions since");
+        throw_over("the state was opened again, compacted, or changed outside of sessions since");
     if (load(words().floor) > from_.time)
-        over("more was changed since than the log keeps for snapshots "
-             "(open_options::snapshot_log_bytes)");
-    if (load(words().given_back) >= from_.epoch) over("memory that it needs was given back");
-    if (lowest_since(turn_) < from_.time) over("its block was undone");
+        throw_over("more was changed since than the log keeps for snapshots "
+                   "(open_options::snapshot_log_bytes)");
+    if (load(words().given_back) >= from_.epoch) throw_over("memory that it needs was given back");
+    if (lowest_since(turn_) < from_.time) throw_over(undone);
 }
 
 void before_images::with_images(void (*copy)(void*), void* with) {
+    if (is_torn_) require_usable();
     const auto end = std::chrono::steady_clock::now() + patience;
     for (;; ++retries_) {
         const std::uint64_t turn = wait_for_even_turn();
@@ -127,9 +137,12 @@ void before_images::with_images(void (*copy)(void*), void* with) {
                 throw damaged_error(name_ + ": the records since revision " +
                                     std::to_string(from_.revision) +
                                     " do not lead back to it; run chainbase-inspect check");
+            if (lowest < from_.time) throw_over(undone);
+            is_torn_ = true;
             drop_from(lowest);
             take(fresh);
             turn_ = turn;
+            is_torn_ = false;
             return;
         }
         if (std::chrono::steady_clock::now() > end)

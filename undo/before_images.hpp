@@ -49,6 +49,8 @@ public:
 
     /// Bytes of records that it holds.
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+    /// Whether the file has this name still.
+    [[nodiscard]] bool is_at(const std::string& name) const noexcept;
     /// How often `copy` was called again.
     [[nodiscard]] std::uint64_t retries() const noexcept { return retries_; }
 
@@ -73,6 +75,7 @@ private:
         return *reinterpret_cast<const snapshot_words*>(header_ + sizeof(window_header) +
                                                         sizeof(log_words));
     }
+    [[noreturn]] void throw_over(const char* why) const;
     [[nodiscard]] std::uint64_t wait_for_even_turn() const;
     [[nodiscard]] log_time lowest_since(std::uint64_t turn) const noexcept;
     /// Reads the records between `until` and the tail. Returns false when they do not lead there,
@@ -95,6 +98,7 @@ private:
     std::vector<std::unique_ptr<std::byte[]>> pieces_;
     std::uint64_t bytes_ = 0;
     std::uint64_t retries_ = 0;
+    bool is_torn_ = false; ///< memory ran out while records were taken
 };
 
 } // namespace chainbase

@@ -26,6 +26,8 @@ void snapshot_board::take_over() noexcept {
         begin_loss();
     else
         after_all_before();
+    if (words_.edition % 2 != 0)
+        store(words_.edition, words_.edition + 1); // killed within publish()
     if (words_.turn % 2 != 0) end_rollback();
     store(words_.count, std::uint64_t{0});
     store(words_.given_back, std::uint64_t{0});

@@ -145,7 +145,15 @@ void undo_log::extend(std::size_t bytes) {
     fault::reach(fault::point::chunk);
     const change_of_words change(words());
     chain_.make_room();
-    chunks_.reserve();
+    try {
+        chunks_.reserve();
+    } catch (const error&) {
+        if (kept_chunks_ == 0) throw;
+        const std::size_t most = std::exchange(most_kept_chunks_, 0); // the writer comes first
+        free_chunks_before(chain_[kept_chunks_]);
+        most_kept_chunks_ = most;
+        chunks_.reserve();
+    }
     const slot_number to = take_chunk();
     header_of(to) = {0, 0, words().tail, header_of(from).sequence + 1};
     header_of(from).next = to + 1;
@@ -156,8 +164,8 @@ void undo_log::extend(std::size_t bytes) {
     if (!between_operations) return;
     words().completed = words().tail;
     if (has_session()) return;
+    publish_block_end(); // before what is below the former one may go
     free_chunks_before(to);
-    publish_block_end();
 }
 
 /// Prepends `count` chunks of the chain, from number `first` on, to the free list: they are linked
@@ -227,7 +235,7 @@ void undo_log::move_tail(log_position to) noexcept {
     note_lower(to);
     cursor_ = log_base_ + to;
     end_ = log_base_ + chunk_begin(chunk_of(to)) + chunk_bytes;
-    words().tail = to;
+    std::atomic_ref(words().tail).store(to, std::memory_order_relaxed);
 }
 
 /// Chunks are compared by their sequence: their numbers come in any order.
@@ -250,8 +258,8 @@ log_time undo_log::time_of(log_position at) const noexcept {
 /// Snapshots can begin here. No session is open, so whatever changes next begins an epoch, in which
 /// every changing byte is logged again.
 void undo_log::publish_block_end() noexcept {
-    const log_position tail = words().tail;
-    board_.publish({revision(), tail, time_in(chain_.size() - 1, tail), epoch() + 1});
+    const log_position tail = words().tail; // after a rollback not in the last chunk yet
+    board_.publish({revision(), tail, time_of(tail), epoch() + 1});
 }
 
 void undo_log::note_changes_from_here() noexcept {
@@ -414,9 +422,10 @@ void undo_log::undo() noexcept {
     log_words& w = words();
     const change_of_words change(w);
     const log_position at = stack_.back().mark;
+    const log_time began = stack_.back().began;
     // From here on recovery after a kill must finish the undo.
     if (!stack_.back().open) store_mark_state(at, session_mark::open);
-    board_.begin_rollback(stack_.back().began);
+    board_.begin_rollback(began);
     if (w.tail != at + mark_bytes) copy_back(at);
     ordered();
     w.completed = at;
@@ -424,7 +433,8 @@ void undo_log::undo() noexcept {
     move_tail(at);
     ordered();
     pop_session();
-    if (open_ == 0) publish_block_end(); // before anyone can begin at the former one
+    if (open_ == 0 && board_.published().time != began) // else it was on top of the block
+        publish_block_end();                            // before anyone can begin at the former one
     board_.end_rollback();
     free_chunks_after(chunk_of(at));
     new_epoch();
@@ -465,7 +475,7 @@ void undo_log::commit(revision_number up_to) {
     } else {
         w.oldest = stack_[count].mark;
         stack_.erase_begin(count);
-        free_chunks_before(chunk_of(w.oldest));
+        if (chain_[kept_chunks_] != chunk_of(w.oldest)) free_chunks_before(chunk_of(w.oldest));
     }
     release_kept();
 }
@@ -474,7 +484,7 @@ void undo_log::commit(revision_number up_to) {
 void undo_log::empty_log() noexcept {
     if (!has_snapshots()) return restart_in_last_chunk();
     words().completed = words().tail;
-    free_chunks_before(chunk_of(words().tail));
+    if (kept_chunks_ + 1 != chain_.size()) free_chunks_before(chain_.back());
 }
 
 void undo_log::restart_in_last_chunk() noexcept {
@@ -504,6 +514,7 @@ void undo_log::release_kept() noexcept {
     std::uint64_t before = has_session() ? stack_.front().epoch : UINT64_MAX;
     if (has_snapshots()) before = std::min(before, readers_->oldest().epoch);
     board_.give_back(newest_kept(before));
+    if (open_ == 0) publish_block_end(); // what begins now needs none of it
     write_barrier::release_kept(before);
 }
 

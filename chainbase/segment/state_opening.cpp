@@ -265,6 +265,20 @@ std::array<std::byte, 16> state_opening::fill_folder(const fs::path& fresh) {
     return header.identity;
 }
 
+namespace {
+
+/// The log's words for readers are those of the checkpoint, and its records may be newer. Nobody
+/// begins a snapshot until a writer has published a block's end again.
+void forget_block_end(const fs::path& fresh) {
+    constexpr std::uint64_t at = sizeof(window_header) + sizeof(log_words) +
+                                 offsetof(snapshot_words, end) + offsetof(block_end, position);
+    const log_position none = 0;
+    const fs::path file = fresh / "undo_log";
+    write_at(open_private(file, file_use::write), file, at, std::as_bytes(std::span(&none, 1)));
+}
+
+} // namespace
+
 /// Requires that the checkpoint is of that generation, if one is given.
 void state_opening::restore(const std::string& why, const target& to, process_lock& turns,
                             std::optional<std::uint64_t> generation) {
@@ -281,6 +295,7 @@ void state_opening::restore(const std::string& why, const target& to, process_lo
     const std::string boot = boot_id();
     std::memcpy(header.boot, boot.data(), boot.size());
     write_header(fresh, header);
+    forget_block_end(fresh);
     if (!done.unusable.empty()) { // before a new checkpoint can build upon it
         checkpoint_disk().rename(done.unusable, done.unusable.string() + ".damaged");
         checkpoint_disk().sync_folder(checkpoint_folder());

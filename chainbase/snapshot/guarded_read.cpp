@@ -4,6 +4,7 @@
 #include <pool_allocator/size_classes.hpp>
 
 #include <setjmp.h>
+#include <signal.h>
 
 #include <atomic>
 #include <cstring>
@@ -27,9 +28,20 @@ void set_innermost(read_frame* to) noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
+/// Servers block signals in their threads; a blocked SIGSEGV ends the process.
+void let_faults_in() noexcept {
+    static thread_local constinit bool is_done = false;
+    if (is_done) return;
+    sigset_t faults;
+    sigemptyset(&faults);
+    sigaddset(&faults, SIGSEGV);
+    is_done = pthread_sigmask(SIG_UNBLOCK, &faults, nullptr) == 0;
+}
+
 } // namespace
 
 [[gnu::noinline]] void run_guarded(void (*call)(void*), void* with) {
+    let_faults_in();
     read_frame frame{};
     frame.outer = innermost;
     if (sigsetjmp(frame.begin, 0) != 0) { // the handler does not block the signal

@@ -8,6 +8,8 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace chainbase {
@@ -25,13 +27,17 @@ snapshot_segment::snapshot_segment(fs::path state, const open_options& options)
     images_.emplace((folder / "undo_log").string());
     try {
         slot_.emplace(state / "readers");
-    } catch (const io_error& e) { // such as on a read-only file system
+    } catch (const error& e) { // such as on a read-only file system
         spdlog::debug("{}: a snapshot that is not announced: {}", state.string(), e.what());
     }
     begin();
     map_header(folder);
     map_windows();
     pages_->require_usable();
+    if (!images_->is_at((folder / "undo_log").string()))
+        throw replaced_error(state.string() + ": the segment was replaced while a snapshot of it "
+                                              "was taken; take it again");
+    opening.place().require_identity(header().identity);
 }
 
 /// Until it is announced the writer does not keep the log for it.
@@ -45,6 +51,7 @@ void snapshot_segment::begin() {
             return images_->require_usable();
         } catch (const too_old_error&) {
             if (tries == most_tries) throw;
+            std::this_thread::sleep_for(std::chrono::microseconds(10 * tries));
         }
     }
 }
@@ -87,11 +94,18 @@ snapshot::snapshot(const std::string& state, const open_options& options)
 
 snapshot::snapshot(snapshot&&) noexcept = default;
 snapshot& snapshot::operator=(snapshot&& other) noexcept {
-    types_ = std::move(other.types_); // before the memory that they are over
-    segment_ = std::move(other.segment_);
+    snapshot taken(std::move(other));
+    std::swap(types_, taken.types_);
+    std::swap(segment_, taken.segment_);
     return *this;
 }
-snapshot::~snapshot() = default;
+/// A fork does not have the memory: what is at its addresses is something else.
+snapshot::~snapshot() {
+    if (!segment_ || segment_->pages().is_here()) return;
+    for (std::unique_ptr<type>& one : types_)
+        leak(std::move(one));
+    leak(std::move(segment_));
+}
 
 void snapshot::enter(std::size_t number, const type_schema& schema, index_base::maker make) {
     if (number < types_.size() && types_[number])

@@ -23,7 +23,8 @@ namespace {
 constexpr std::uint64_t small_step = std::uint64_t{64} << 10;
 /// Once there are many small ones: a process may have some 65,000 mappings (vm.max_map_count).
 constexpr std::uint64_t large_step = std::uint64_t{2} << 20;
-constexpr std::size_t many = 8'192;
+constexpr std::size_t many = 16'384;
+std::atomic<std::size_t> small_steps{0}; ///< of all snapshots of the process
 
 struct entry {
     std::atomic<std::uintptr_t> begin{0};
@@ -83,6 +84,7 @@ snapshot_pages::snapshot_pages(address_space& range, before_images& images)
 }
 
 snapshot_pages::~snapshot_pages() {
+    small_steps.fetch_sub(small_, std::memory_order_relaxed);
     leave();
 }
 
@@ -94,21 +96,25 @@ void snapshot_pages::add(std::size_t index, int file) {
 }
 
 void snapshot_pages::require_usable() {
+    origin_.require_here("a snapshot"); // a fork may have the lock for ever
     const std::lock_guard alone(mutex_);
     images_.require_usable();
 }
 
 std::uint64_t snapshot_pages::bytes() const {
+    origin_.require_here("a snapshot"); // a fork may have the lock for ever
     const std::lock_guard alone(mutex_);
     return pages_ * window_header::page_bytes + images_.bytes();
 }
 
 std::uint64_t snapshot_pages::pages() const {
+    origin_.require_here("a snapshot"); // a fork may have the lock for ever
     const std::lock_guard alone(mutex_);
     return pages_;
 }
 
 std::uint64_t snapshot_pages::retries() const {
+    origin_.require_here("a snapshot"); // a fork may have the lock for ever
     const std::lock_guard alone(mutex_);
     return images_.retries();
 }
@@ -116,13 +122,14 @@ std::uint64_t snapshot_pages::retries() const {
 // --- filling ---
 
 std::uint64_t snapshot_pages::step() const noexcept {
-    return filled_.size() < many ? small_step : large_step;
+    return small_steps.load(std::memory_order_relaxed) < many ? small_step : large_step;
 }
 
 bool snapshot_pages::fill(std::uint64_t offset) {
     const std::lock_guard alone(mutex_);
     if (filled_.contains(offset / small_step)) return false;
-    const std::uint64_t begin = offset / step() * step();
+    const std::uint64_t bytes = step(); // other snapshots may change it
+    const std::uint64_t begin = offset / bytes * bytes;
     const std::size_t index = begin / range_.window_bytes();
     const auto file = files_.find(index);
     if (file == files_.end())
@@ -130,8 +137,8 @@ bool snapshot_pages::fill(std::uint64_t offset) {
                             std::to_string(index) +
                             ", which no type has; run chainbase-inspect "
                             "check");
-    piece_.resize(std::max<std::size_t>(piece_.size(), step()));
-    const std::span<std::byte> into(piece_.data(), step());
+    piece_.resize(std::max<std::size_t>(piece_.size(), bytes));
+    const std::span<std::byte> into(piece_.data(), bytes);
     auto copy = [&] {
         const std::size_t there =
             read_at(file->second, memory_name, begin % range_.window_bytes(), into);
@@ -143,8 +150,12 @@ bool snapshot_pages::fill(std::uint64_t offset) {
     if (mprotect(range_.base() + begin, into.size(), PROT_READ) != 0)
         throw_file_error(memory_name, "give access to");
     for (std::uint64_t at = begin; at < begin + into.size(); at += small_step)
-        filled_.insert(at / small_step);
-    pages_ += into.size() / window_header::page_bytes;
+        if (filled_.insert(at / small_step).second)
+            pages_ += small_step / window_header::page_bytes;
+    if (into.size() == small_step) {
+        ++small_;
+        small_steps.fetch_add(1, std::memory_order_relaxed);
+    }
     return true;
 }
 
@@ -174,6 +185,7 @@ void snapshot_pages::handle(int signal, siginfo_t* about, void* context) {
     const auto address = reinterpret_cast<std::uintptr_t>(about->si_addr);
     snapshot_pages* const pages = at(address);
     if (!pages) return pass_on(signal, about, context);
+    std::exception_ptr failure;
     try {
         pages->origin_.require_here("a snapshot");
         const auto base = reinterpret_cast<std::uintptr_t>(pages->range_.base());
@@ -183,9 +195,10 @@ void snapshot_pages::handle(int signal, siginfo_t* about, void* context) {
         errno = kept;
         if (last.times < 1'000) return;
     } catch (...) {
-        errno = kept;
-        detail::leave_guarded_read(std::current_exception());
+        failure = std::current_exception();
     }
+    errno = kept;
+    if (failure) detail::leave_guarded_read(std::move(failure)); // not out of the catch block
     pass_on(signal, about, context);
 }
 
@@ -197,6 +210,8 @@ snapshot_pages* snapshot_pages::at(std::uintptr_t address) noexcept {
         if (begin == 0 || address < begin || address >= one.end.load(std::memory_order_relaxed))
             continue;
         snapshot_pages* const found = one.pages.load(std::memory_order_relaxed);
+        std::atomic_thread_fence(std::memory_order_acquire);
+        if (!found || one.begin.load(std::memory_order_relaxed) != begin) continue; // another's now
         if (found->origin_.is_here()) return found;
         of_parent = found;
     }

@@ -39,6 +39,7 @@ public:
 
     void add(std::size_t index, int file) override;
 
+    [[nodiscard]] bool is_here() const noexcept { return origin_.is_here(); }
     /// Throws what reading on would throw.
     void require_usable();
     /// Bytes of memory that it holds, records included.
@@ -66,6 +67,7 @@ private:
     mutable std::mutex mutex_;
     std::unordered_set<std::uint64_t> filled_; ///< by the smaller step
     std::uint64_t pages_ = 0;
+    std::size_t small_ = 0; ///< small steps
     std::vector<std::byte> piece_;
 };
 

@@ -29,7 +29,7 @@ public:
     }
     pointer operator->() const { return &**this; }
     snapshot_iterator& operator++() {
-        detail::guarded([&] { ++at_; });
+        at_ = detail::guarded([at = at_]() mutable { return ++at; }); // stays if that fails
         return *this;
     }
     snapshot_iterator operator++(int) {
@@ -40,7 +40,7 @@ public:
     snapshot_iterator& operator--()
         requires std::bidirectional_iterator<Inner>
     {
-        detail::guarded([&] { --at_; });
+        at_ = detail::guarded([at = at_]() mutable { return --at; });
         return *this;
     }
     snapshot_iterator operator--(int)

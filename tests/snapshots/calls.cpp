@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <tests/support/child_process.hpp>
 #include <tests/support/one_type.hpp>
+#include <tests/support/random_source.hpp>
 #include <tests/support/sample_types.hpp>
 
 #include <algorithm>
@@ -344,4 +345,109 @@ TEST_CASE("a reader that was killed keeps no log") {
     }
     churn(c, 10);
     CHECK(c.db.memory().log()->kept_bytes() == 0);
+}
+
+TEST_CASE(
+    "blocks that cross chunks of the log, some of them popped: snapshots agree with a count") {
+    chain c;
+    c.block([&] {
+        for (int i = 0; i < 20'000; ++i)
+            c.add(("a" + std::to_string(i)).c_str(), i);
+    });
+    c.db.commit(c.db.revision());
+    const std::uint64_t seed = new_seed();
+    INFO("CHAINBASE_TEST_SEED=" << seed);
+    random_source random(seed);
+    std::uint32_t changes = 0; // each changes every account, and takes more than a chunk
+    const auto visits = [&](const taken& then, std::uint32_t expected) {
+        std::size_t wrong = 0;
+        for (const account& one : then.objects<account>())
+            wrong += one.visits != expected;
+        CHECK(wrong == 0);
+    };
+    const auto change = [&] {
+        for (const account& one : c.db.objects<account>())
+            c.db.modify(one, [](account& changed) { ++changed.visits; });
+    };
+    for (int i = 0; i < 12; ++i) {
+        const revision_number revision = c.block(change);
+        ++changes;
+        if (random.chance(700)) c.db.commit(revision - static_cast<int>(random.below(2)));
+        if (random.chance(500) && c.db.revision() > c.db.committed_revision()) {
+            c.db.undo();
+            --changes;
+        }
+        {
+            const taken then(c.db);
+            CHECK(then.revision() == c.db.revision());
+            visits(then, changes);
+        }
+        const taken before(c.db);
+        const std::uint32_t then = changes;
+        c.block(change);
+        c.block(change);
+        changes += 2;
+        visits(before, then);
+    }
+}
+
+TEST_CASE("a state filled outside of sessions, whose tables grew, has snapshots") {
+    chain c;
+    for (int i = 0; i < 2'000; ++i)
+        c.add(("a" + std::to_string(i)).c_str(), i);
+    const taken then(c.db);
+    CHECK(then.count<account>() == 2'000);
+    CHECK(then.view<account, by_number>().distinct() == 2'000);
+}
+
+TEST_CASE("a full window of the log: the writer takes back what snapshots keep") {
+    open_options small = keeping(std::uint64_t{64} << 20);
+    small.window_bytes = std::size_t{16} << 20;
+    chain c(small);
+    c.block([&] {
+        for (int i = 0; i < 5'000; ++i)
+            c.add(("a" + std::to_string(i)).c_str(), i);
+    });
+    c.db.commit(c.db.revision());
+    const taken then(c.db);
+    churn(c, 60); // more than the window of the log
+    CHECK(then.is_too_old());
+    CHECK(taken(c.db).get<account, by_name>("a1").visits == 60);
+}
+
+TEST_CASE("a writer that is killed anywhere leaves a state whose snapshots are right") {
+    scratch_folder folder;
+    const std::string state = folder / "state";
+    for (int round = 0; round < 20; ++round) {
+        const auto work = [&] {
+            database db(state, quick_options());
+            db.add_type<account>("account");
+            for (;;) {
+                auto block = db.start_session();
+                db.create<account>([&](account& made) {
+                    made.name = std::string_view(std::to_string(made.id.value));
+                    made.number = made.id.value;
+                });
+                block.push();
+                auto pending = db.start_session();
+                pending.undo();
+                if (db.revision() % 8 == 0) db.commit(db.revision());
+                if (db.revision() % 5 == 0 && db.revision() > db.committed_revision()) db.undo();
+            }
+        };
+        CHECK(run_process(work, std::chrono::milliseconds(20 + round)).killed);
+        database db(state, quick_options());
+        db.add_type<account>("account");
+        const taken then(db);
+        CHECK(then.revision() == db.revision());
+        CHECK(then.count<account>() == db.count<account>());
+        auto block = db.start_session();
+        db.create<account>([](account& made) {
+            made.name = "more";
+            made.number = UINT32_MAX;
+        });
+        block.push();
+        CHECK(then.count<account>() + 1 == db.count<account>());
+        db.undo();
+    }
 }

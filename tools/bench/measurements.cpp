@@ -101,7 +101,8 @@ double median(std::vector<double> values) {
 } // namespace
 
 void measurements::add(std::string_view operation, metric unit, double sample) {
-    if (!std::isfinite(sample) || sample < 0 || (sample == 0 && unit != metric::bytes))
+    if (!std::isfinite(sample) || sample < 0 ||
+        (sample == 0 && (unit == metric::ns || unit == metric::ratio)))
         throw error("bench: " + engine_ + " " + std::string(operation) + " measured " +
                     std::to_string(sample) + ", which is impossible; correct the engine's adapter");
     const auto [at, is_new] =
