@@ -66,7 +66,8 @@ static_assert(sizeof(reader_header) == 112 && offsetof(reader_header, since) == 
 ///    12  reserved   4
 ///    16  since      8  when it was asked for, on the clock below
 ///    24  name      24  of the process, zero-padded
-///    48  reserved  16
+///    48  snapshot       8  log_time from which on a snapshot needs the log; 0: none
+///    56  epoch          8  from which on it needs outgrown memory
 struct alignas(64) reader_slot {
     std::uint32_t word;
     std::uint32_t process;

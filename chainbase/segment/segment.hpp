@@ -38,7 +38,7 @@ class prior_sync;
 ///
 /// A forked process cannot use it: the destructor and noexcept calls do nothing; other calls that
 /// change the state, wait or take turns throw usage_error.
-class segment : public mapped_segment {
+class segment final : public mapped_segment {
 public:
     /// Throws access_error, locked_error, format_error, damaged_error, unclean_error, io_error,
     /// out_of_space_error, limit_error, usage_error (impossible options).
