@@ -305,7 +305,7 @@ def test_names_that_the_glossary_discards_are_in_no_text_of_a_program():
              for name in names.split(",")]
     terms = set(re.findall(r"\w+", " ".join(re.findall(r"^\|(.*?)\|", glossary, re.M))))
     discarded = [name for name in names if name not in terms and name != "table"]  # as in "flat table"
-    assert {"journal", "snapshot", "promise", "rollback", "write-ahead log"} <= set(discarded)
+    assert {"journal", "promise", "rollback", "write-ahead log"} <= set(discarded)
     files = [TREE / "tests/programs/abilities.txt"]
     for folder in ("pool_allocator", "undo", "chainbase", "archive", "tools"):
         files += [file for file in (TREE / folder).rglob("*") if not {"bench", "vendor"} & {*file.parts}]
