@@ -56,8 +56,8 @@ if [ "$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)" -ge 1048576 ] 2>
 fi
 
 # The programs of engine and archive, by the names of their tests.
-engine=(pool_allocator undo chainbase state_root trace faults failure kill_during_replacement
-    kill_during_move archive archive_faults store_allocations)
+engine=(pool_allocator undo chainbase snapshots state_root trace faults failure
+    kill_during_replacement kill_during_move archive archive_faults store_allocations)
 # Those in which threads meet, and the tests of them that take no other process.
 threads=(archive chainbase failure state_root sync trace)
 threads_tests='^((archive|state_root|sync|trace):|'
