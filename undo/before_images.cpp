@@ -132,12 +132,12 @@ void before_images::with_images(void (*copy)(void*), void* with) {
         then();
         const bool is_same = load(words().turn) == turn;
         if (is_same) {
+            if (lowest < from_.time) throw_over(undone);
             require_usable(); // else what follows may be damage that is none
             if (!is_whole)
                 throw damaged_error(name_ + ": the records since revision " +
                                     std::to_string(from_.revision) +
                                     " do not lead back to it; run chainbase-inspect check");
-            if (lowest < from_.time) throw_over(undone);
             is_torn_ = true;
             drop_from(lowest);
             take(fresh);

@@ -102,19 +102,19 @@ void snapshot_pages::require_usable() {
 }
 
 std::uint64_t snapshot_pages::bytes() const {
-    origin_.require_here("a snapshot"); // a fork may have the lock for ever
+    origin_.require_here("a snapshot");
     const std::lock_guard alone(mutex_);
     return pages_ * window_header::page_bytes + images_.bytes();
 }
 
 std::uint64_t snapshot_pages::pages() const {
-    origin_.require_here("a snapshot"); // a fork may have the lock for ever
+    origin_.require_here("a snapshot");
     const std::lock_guard alone(mutex_);
     return pages_;
 }
 
 std::uint64_t snapshot_pages::retries() const {
-    origin_.require_here("a snapshot"); // a fork may have the lock for ever
+    origin_.require_here("a snapshot");
     const std::lock_guard alone(mutex_);
     return images_.retries();
 }
@@ -135,8 +135,7 @@ bool snapshot_pages::fill(std::uint64_t offset) {
     if (file == files_.end())
         throw damaged_error(std::string(memory_name) + ": a link leads to window " +
                             std::to_string(index) +
-                            ", which no type has; run chainbase-inspect "
-                            "check");
+                            ", which no type has; run chainbase-inspect check");
     piece_.resize(std::max<std::size_t>(piece_.size(), bytes));
     const std::span<std::byte> into(piece_.data(), bytes);
     auto copy = [&] {
