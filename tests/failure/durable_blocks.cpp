@@ -122,7 +122,7 @@ private:
 TEST_CASE("power lost at each call while blocks are made durable") {
     const quiet_log no_messages;
     std::uint64_t count = 0;
-    const std::uint64_t chains = test_operations(60'000) / 20'000;
+    const std::uint64_t chains = 1 + test_operations(40'000) / 20'000;
     for (std::uint64_t n = 0; n < chains; ++n) {
         const std::uint64_t seed = test_seed(new_seed());
         CAPTURE(seed);
