@@ -83,6 +83,11 @@ void before_images::begin() {
     read_to_ = from_.time;
 }
 
+bool before_images::is_newest() const noexcept {
+    return load(words().end.time) == from_.time && load(words().end.epoch) == from_.epoch &&
+           load(words().losses) == losses_;
+}
+
 std::uint64_t before_images::wait_for_even_turn() const {
     std::uint64_t turn = 0;
     if (wait_until([&] { return (turn = load(words().turn)) % 2 == 0; })) return turn;

@@ -34,6 +34,9 @@ public:
     void begin();
     [[nodiscard]] const block_end& from() const noexcept { return from_; }
 
+    /// Whether a snapshot that began now would begin there, too. Any thread.
+    [[nodiscard]] bool is_newest() const noexcept;
+
     /// snapshot_words::losses at its begin.
     [[nodiscard]] std::uint64_t losses() const noexcept { return losses_; }
 

@@ -40,6 +40,7 @@ const trace::site session_undo("undo.session_undo", trace::kind::sampled);
 const trace::site session_squash("undo.session_squash", trace::kind::sampled);
 const trace::site session_commit("undo.session_commit", trace::kind::sampled);
 const trace::site chunk_extend("undo.chunk_extend");
+const trace::gauge kept_for_snapshots("undo.kept_for_snapshots.bytes");
 
 /// Keeps the order of stores that recovery depends on; against a kill, compiler order is enough,
 /// which a release fence is on x86. Readers of snapshots depend on it, too.
@@ -199,6 +200,7 @@ void undo_log::free_chunks_before(slot_number kept) noexcept {
         or_end([&] { throw_damaged(chunk_begin(kept), "a chunk that is not a part of the log"); });
     const std::size_t count = first_chunk_kept(needed);
     kept_chunks_ = needed - count;
+    kept_for_snapshots.set(static_cast<double>(kept_bytes()));
     if (count == 0) return;
     board_.raise_floor((first_sequence_ + count) * chunk_bytes);
     free_chunks(0, count);
@@ -503,6 +505,7 @@ void undo_log::empty_last_chunk() noexcept {
     chain_.erase_begin(last);
     first_sequence_ += last;
     kept_chunks_ = 0;
+    kept_for_snapshots.set(0);
     ordered();
     move_tail(first_record(chain_.front()));
     ordered();

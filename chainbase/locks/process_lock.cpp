@@ -326,6 +326,7 @@ lock_report::of_reader report_reader(const reader_file& file, std::uint32_t n) {
     reader.is_alive = file.is_held(n);
     reader.what = doing_of(static_cast<detail::turn>(value_of(slot.word)));
     if (reader.what != lock_report::doing::idle) reader.seconds = reader_file::age(slot.since);
+    reader.has_snapshot = value_of(slot.snapshot) != 0;
     return reader;
 }
 

@@ -134,7 +134,8 @@ struct lock_report {
         std::string name;          ///< of the process
         bool is_alive = false;
         doing what = doing::idle;
-        double seconds = 0; ///< since it asked for the lock
+        double seconds = 0;        ///< since it asked for the lock
+        bool has_snapshot = false; ///< for which the writer keeps its log; it needs no lock
     };
 
     of_writer writer;

@@ -4,6 +4,7 @@
 #include <chainbase/snapshot/snapshot.hpp>
 #include <chainbase/snapshot/snapshot_segment.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/trace/trace.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -16,9 +17,27 @@ namespace chainbase {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+const trace::counter snapshots_taken("snapshot.taken");
+
+} // namespace
+
 // --- the segment ---
 
-snapshot_segment::snapshot_segment(fs::path state, const open_options& options)
+std::unique_ptr<snapshot_segment>
+snapshot_segment::take(const fs::path& state, const open_options& options, lost_page what) {
+    constexpr unsigned most_tries = 10;
+    for (unsigned tries = 1;; ++tries) {
+        try {
+            return std::make_unique<snapshot_segment>(state, options, what);
+        } catch (const too_old_error&) { // a rollback of its block, while it was mapped
+            if (tries == most_tries) throw;
+        }
+    }
+}
+
+snapshot_segment::snapshot_segment(fs::path state, const open_options& options, lost_page what)
     : mapped_segment(state, window::mode::read_only), options_(options) {
     options_.mode = open_mode::read_only;
     const state_opening opening(state, options_);
@@ -31,9 +50,9 @@ snapshot_segment::snapshot_segment(fs::path state, const open_options& options)
         spdlog::debug("{}: a snapshot that is not announced: {}", state.string(), e.what());
     }
     begin();
-    map_header(folder);
-    map_windows();
-    pages_->require_usable();
+    snapshots_taken.add();
+    map(folder);
+    pages_->lost_pages_are_zeros(what == lost_page::is_zeros);
     if (!images_->is_at((folder / "undo_log").string()))
         throw replaced_error(state.string() + ": the segment was replaced while a snapshot of it "
                                               "was taken; take it again");
@@ -56,6 +75,18 @@ void snapshot_segment::begin() {
     }
 }
 
+/// A page that was lost meanwhile looks like damage.
+void snapshot_segment::map(const fs::path& folder) {
+    map_header(folder);
+    try {
+        map_windows();
+    } catch (const error&) {
+        if (pages_) pages_->require_usable();
+        throw;
+    }
+    pages_->require_usable();
+}
+
 void snapshot_segment::use_addresses(address_space& range) {
     pages_.emplace(range, *images_);
     range.take_pages_from(*pages_);
@@ -69,14 +100,7 @@ const type_windows* snapshot_segment::find_type(const std::string& name) const n
 
 // --- snapshot ---
 
-open_options snapshot::read_only() {
-    open_options options;
-    options.mode = open_mode::read_only;
-    return options;
-}
-
-snapshot::snapshot(const database& of)
-    : segment_(std::make_unique<snapshot_segment>(of.state(), read_only())) {
+snapshot::snapshot(const database& of) : segment_(snapshot_segment::take(of.state())) {
     types_.resize(of.indexes_.size());
     for (std::size_t number = 0; number < types_.size(); ++number) {
         const index_base* const index = of.indexes_[number].get();
@@ -90,7 +114,7 @@ snapshot::snapshot(const database& of)
 }
 
 snapshot::snapshot(const std::string& state, const open_options& options)
-    : segment_(std::make_unique<snapshot_segment>(state, options)) {}
+    : segment_(snapshot_segment::take(state, options)) {}
 
 snapshot::snapshot(snapshot&&) noexcept = default;
 snapshot& snapshot::operator=(snapshot&& other) noexcept {
@@ -132,6 +156,10 @@ const index_base& snapshot::index_of(std::size_t number, std::string (*name)()) 
     return *found.index;
 }
 
+bool snapshot::has_type(const std::string& name) const noexcept {
+    return segment_->find_type(name) != nullptr;
+}
+
 revision_number snapshot::revision() const noexcept {
     return segment_->block().revision;
 }
@@ -151,6 +179,10 @@ bool snapshot::is_too_old() const {
     } catch (const too_old_error&) {
         return true;
     }
+}
+
+bool snapshot::is_newest() const {
+    return segment_->images().is_newest();
 }
 
 snapshot_costs snapshot::costs() const {

@@ -47,7 +47,7 @@ public:
     explicit snapshot(const database& of);
     /// The newest block of the state in a folder, whoever writes it, or nobody. Throws what opening
     /// it read-only throws, and busy_error.
-    explicit snapshot(const std::string& state, const open_options& options = read_only());
+    explicit snapshot(const std::string& state, const open_options& options = {});
     snapshot(snapshot&&) noexcept;
     snapshot& operator=(snapshot&&) noexcept;
     ~snapshot();
@@ -62,6 +62,8 @@ public:
         }
     }
 
+    /// Whether the state has a type of this name, as database::has_type.
+    [[nodiscard]] bool has_type(const std::string& name) const noexcept;
     /// The revision of its block.
     [[nodiscard]] revision_number revision() const noexcept;
     [[nodiscard]] const std::string& state() const noexcept;
@@ -69,6 +71,8 @@ public:
     [[nodiscard]] std::chrono::nanoseconds age() const noexcept;
     /// Whether nothing more can be read.
     [[nodiscard]] bool is_too_old() const;
+    /// Whether no other block has ended since, nor was its own undone.
+    [[nodiscard]] bool is_newest() const;
     [[nodiscard]] snapshot_costs costs() const;
 
     /// @name Objects
@@ -143,7 +147,6 @@ private:
         std::unique_ptr<index_base> index;
     };
 
-    [[nodiscard]] static open_options read_only();
     void enter(std::size_t number, const type_schema& schema, index_base::maker make);
     [[nodiscard]] const index_base& index_of(std::size_t number, std::string (*name)()) const;
     template <typename T>

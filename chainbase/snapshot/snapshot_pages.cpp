@@ -3,6 +3,7 @@
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/file_error.hpp>
 #include <pool_allocator/base/files.hpp>
+#include <pool_allocator/trace/trace.hpp>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -15,6 +16,7 @@
 #include <exception>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace chainbase {
 
@@ -39,6 +41,9 @@ std::mutex& registry_mutex() {
     static std::mutex mutex;
     return mutex;
 }
+
+const trace::counter pages_copied("snapshot.pages");
+const trace::counter failed_reads("snapshot.failed_reads");
 
 constexpr const char* memory_name = "the memory of a snapshot";
 
@@ -98,13 +103,31 @@ void snapshot_pages::add(std::size_t index, int file) {
 void snapshot_pages::require_usable() {
     origin_.require_here("a snapshot"); // a fork may have the lock for ever
     const std::lock_guard alone(mutex_);
+    if (lost_) std::rethrow_exception(lost_);
     images_.require_usable();
+}
+
+bool snapshot_pages::has_lost_page() const {
+    const std::lock_guard alone(mutex_);
+    return lost_ != nullptr;
+}
+
+void snapshot_pages::forget() {
+    const std::lock_guard alone(mutex_);
+    const std::size_t bytes = range_.window_bytes() * range_.windows();
+    if (mprotect(range_.base(), bytes, PROT_NONE) != 0)
+        throw_file_error(memory_name, "take access to");
+    filled_.clear();
+    small_steps.fetch_sub(std::exchange(small_, 0), std::memory_order_relaxed);
+    if (fallocate(memory_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                  static_cast<off_t>(bytes)) != 0)
+        throw_file_error(memory_name, "give back");
 }
 
 std::uint64_t snapshot_pages::bytes() const {
     origin_.require_here("a snapshot");
     const std::lock_guard alone(mutex_);
-    return pages_ * window_header::page_bytes + images_.bytes();
+    return filled_.size() * small_step + images_.bytes();
 }
 
 std::uint64_t snapshot_pages::pages() const {
@@ -151,10 +174,20 @@ bool snapshot_pages::fill(std::uint64_t offset) {
     for (std::uint64_t at = begin; at < begin + into.size(); at += small_step)
         if (filled_.insert(at / small_step).second)
             pages_ += small_step / window_header::page_bytes;
+    pages_copied.add(bytes / window_header::page_bytes);
     if (into.size() == small_step) {
         ++small_;
         small_steps.fetch_add(1, std::memory_order_relaxed);
     }
+    return true;
+}
+
+bool snapshot_pages::lose(std::uint64_t offset, const std::exception_ptr& why) noexcept {
+    if (!are_zeros_ || !is_here()) return false;
+    const std::lock_guard alone(mutex_);
+    const std::uint64_t begin = offset / small_step * small_step;
+    if (mprotect(range_.base() + begin, small_step, PROT_READ) != 0) return false;
+    if (!lost_) lost_ = why;
     return true;
 }
 
@@ -197,7 +230,12 @@ void snapshot_pages::handle(int signal, siginfo_t* about, void* context) {
         failure = std::current_exception();
     }
     errno = kept;
-    if (failure) detail::leave_guarded_read(std::move(failure)); // not out of the catch block
+    if (failure) { // not out of the catch block
+        failed_reads.add();
+        const auto base = reinterpret_cast<std::uintptr_t>(pages->range_.base());
+        if (pages->lose(address - base, failure)) return;
+        detail::leave_guarded_read(std::move(failure));
+    }
     pass_on(signal, about, context);
 }
 

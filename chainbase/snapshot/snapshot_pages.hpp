@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -23,8 +24,11 @@ namespace chainbase {
 /// block.
 ///
 /// The pages are those of an anonymous file: written through the file, and made readable at once,
-/// so that no thread sees half a page. The handler passes on every other
-/// fault.
+/// so that no thread sees half a page. The handler passes on every other fault.
+///
+/// A page that cannot be had ends the guarded read in which it was touched. Outside of one it is a
+/// page of zeros where the reader bears that, as one does that reads damaged states, and asks
+/// afterwards; elsewhere it ends the process.
 ///
 /// Thread-safety: any number of threads read; the object is made and destroyed by one, while none
 /// reads. A fork does not have the memory.
@@ -40,8 +44,15 @@ public:
     void add(std::size_t index, int file) override;
 
     [[nodiscard]] bool is_here() const noexcept { return origin_.is_here(); }
-    /// Throws what reading on would throw.
+    /// From now on; at first they do.
+    void lost_pages_are_zeros(bool are) noexcept { are_zeros_ = are; }
+    /// Throws what reading on would throw, and why a page is zeros.
     void require_usable();
+    /// Whether a page is zeros: what was read may be wrong.
+    [[nodiscard]] bool has_lost_page() const;
+    /// Gives the memory back: what is read next is copied again. Requires that no thread reads, and
+    /// ends the validity of what was read.
+    void forget();
     /// Bytes of memory that it holds, records included.
     [[nodiscard]] std::uint64_t bytes() const;
     /// Pages that were copied, and how often one was copied again.
@@ -58,6 +69,8 @@ private:
     /// Makes the page readable. Returns false if it is already. Throws as before_images.
     [[nodiscard]] bool fill(std::uint64_t offset);
     [[nodiscard]] std::uint64_t step() const noexcept;
+    /// Makes it a page of zeros. Returns false where that is not wanted.
+    [[nodiscard]] bool lose(std::uint64_t offset, const std::exception_ptr& why) noexcept;
 
     process_of_origin origin_;
     address_space& range_;
@@ -69,6 +82,8 @@ private:
     std::uint64_t pages_ = 0;
     std::size_t small_ = 0; ///< small steps
     std::vector<std::byte> piece_;
+    std::atomic<bool> are_zeros_{true};
+    std::exception_ptr lost_; ///< why a page is zeros
 };
 
 } // namespace chainbase

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -16,14 +17,21 @@ namespace chainbase {
 /// The segment of a state as it was at the end of one block.
 class snapshot_segment final : public mapped_segment {
 public:
-    /// Takes the newest snapshot of the state in a folder. Throws what opening it read-only throws,
-    /// busy_error, limit_error.
-    snapshot_segment(std::filesystem::path state, const open_options& options);
+    /// What a page is that cannot be had any more (class snapshot_pages).
+    enum class lost_page { ends_the_read, is_zeros };
+
+    /// The newest snapshot of the state in a folder. Throws what opening it read-only throws,
+    /// busy_error, limit_error, and too_old_error when each became too old before it was there.
+    [[nodiscard]] static std::unique_ptr<snapshot_segment>
+    take(const std::filesystem::path& state, const open_options& options = {},
+         lost_page what = lost_page::ends_the_read);
+    explicit snapshot_segment(std::filesystem::path state, const open_options& options = {},
+                              lost_page what = lost_page::ends_the_read);
 
     [[nodiscard]] const block_end& block() const noexcept { return images_->from(); }
     [[nodiscard]] std::chrono::steady_clock::time_point taken() const noexcept { return taken_; }
     [[nodiscard]] const before_images& images() const noexcept { return *images_; }
-    [[nodiscard]] snapshot_pages& pages() noexcept { return *pages_; }
+    [[nodiscard]] snapshot_pages& pages() const noexcept { return *pages_; }
     /// Throws schema_error, usage_error when the state has no such type.
     [[nodiscard]] const type_windows& find_type(const type_schema& schema) {
         return find_or_create_type(schema);
@@ -32,13 +40,14 @@ public:
 
 private:
     void begin();
+    void map(const std::filesystem::path& folder);
     void use_addresses(address_space& range) override;
 
     open_options options_;
     std::chrono::steady_clock::time_point taken_;
     std::optional<snapshot_slot> slot_; ///< empty where this process may not announce anything
     std::optional<before_images> images_;
-    std::optional<snapshot_pages> pages_;
+    mutable std::optional<snapshot_pages> pages_; ///< memory that fills itself
 };
 
 } // namespace chainbase

@@ -22,9 +22,11 @@
 #include <tests/support/seeded.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace chainbase;
@@ -107,6 +109,88 @@ TEST_CASE_METHOD(seeded,
         }
         REQUIRE(seen == expected);
     }
+}
+
+namespace {
+
+std::uint64_t accounts_in(row_source& from) {
+    std::uint64_t count = 0;
+    from.take_turn([&] { count = from.of("account").slots().live(); });
+    return count;
+}
+
+} // namespace
+
+TEST_CASE("rows: beside a writer all are of one block, until that is undone") {
+    open_state made(300);
+    row_source from(made.state);
+    CHECK(accounts_in(from) == 300);
+    const std::uint64_t changes = from.changes();
+    add_block(made.db, 100);
+    CHECK(accounts_in(from) == 300);
+    CHECK(from.changes() == changes);
+    CHECK(from.current_revision() == made.db.revision() - 1);
+
+    row_source later(made.state);
+    CHECK(accounts_in(later) == 400);
+    std::vector<std::uint32_t> seen; // an account of each page of the objects
+    const auto read = [&](bool with_undo) {
+        seen.clear();
+        const rows::type_rows of = later.of("account");
+        if (with_undo) made.db.undo();
+        for (std::uint32_t id = 0; id < of.slots().next_id(); id += 10)
+            if (const slot_number slot = of.slots().slot_of(id))
+                seen.push_back(of.slots().id(slot));
+    };
+    add_block(made.db, 20'000);
+    row_source newest(made.state);
+    int calls = 0;
+    std::uint64_t live = 0;
+    newest.take_turn([&] {
+        if (++calls == 1) made.db.undo();
+        const rows::type_rows of = newest.of("account");
+        live = 0;
+        for (std::uint32_t id = 0; id < of.slots().next_id(); ++id)
+            live += of.slots().slot_of(id) != 0 ? 1 : 0;
+    });
+    CHECK(calls == 2);
+    CHECK(live == 400);
+    const std::uint64_t before = later.changes();
+    later.take_turn([&] { read(/*with_undo=*/true); });
+    CHECK(seen.size() == 30);
+    CHECK(later.changes() != before);
+    CHECK(accounts_in(from) == 300); // its own block is there still
+}
+
+TEST_CASE("rows: a closed state is opened and closed by a writer while it is read") {
+    open_state made(300);
+    made.db.close();
+    row_source from(made.state);
+    CHECK(accounts_in(from) == 300);
+    {
+        database db(made.state, quick_options());
+        db.add_type<account>("account");
+        CHECK(accounts_in(from) == 300);
+        add_accounts(db, 5);
+        CHECK(accounts_in(from) == 300); // as of the block that was there
+        CHECK(row_source(made.state).current_revision() == db.revision());
+    }
+    CHECK(accounts_in(from) >= 300);
+    CHECK(from.changes() % 2 == 0);
+}
+
+TEST_CASE("rows: a writer that changes objects outside of sessions all the time is read in turns") {
+    open_state made(300);
+    std::atomic<bool> is_over{false};
+    std::thread writer([&] {
+        for (std::uint32_t i = 0; !is_over; ++i)
+            made.db.with_write_lock([&] { made.spend(i % 300); });
+    });
+    row_source from(made.state);
+    for (int turn = 0; turn < 20; ++turn)
+        CHECK(accounts_in(from) == 300);
+    is_over = true;
+    writer.join();
 }
 
 TEST_CASE("digest: what changes between two turns is noticed, also at an unchanged revision") {

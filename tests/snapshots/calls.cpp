@@ -145,6 +145,8 @@ TEST_CASE("a snapshot shows its block while the state goes on") {
         CHECK(other.revision() == first + 1);
         CHECK(other.contains<account, by_name>("gone"));
         CHECK_THROWS_WITH(other.count<post>(), Contains("post") && Contains("add_type"));
+        CHECK(other.has_type("post"));
+        CHECK_FALSE(other.has_type("nothing"));
         CHECK_THROWS_AS(other.add_type<account>("account"), usage_error);
         CHECK_THROWS_AS(other.add_type<stake>("other"), usage_error);
     }

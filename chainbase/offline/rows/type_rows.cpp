@@ -313,15 +313,16 @@ bool id_cursor::advance(const type_rows& of, const visitor& visit) {
 }
 
 key_cursor::key_cursor(const type_schema::key& key, bounds within)
-    : key_(key), within_(std::move(within)) {}
+    : key_(key), within_(std::make_shared<const bounds>(std::move(within))) {}
 
 slot_number key_cursor::after(const tree_reader& tree, slot_number slot) const {
-    return within_.is_reverse ? tree.previous(slot) : tree.next(slot);
+    return within_->is_reverse ? tree.previous(slot) : tree.next(slot);
 }
 
 slot_number key_cursor::start(const tree_reader& tree) const {
-    if (!within_.is_reverse) return within_.from ? tree.lower_bound(*within_.from) : tree.first();
-    const slot_number end = within_.to ? tree.upper_bound(*within_.to) : 0;
+    if (!within_->is_reverse)
+        return within_->from ? tree.lower_bound(*within_->from) : tree.first();
+    const slot_number end = within_->to ? tree.upper_bound(*within_->to) : 0;
     return end == 0 ? tree.last() : tree.previous(end);
 }
 
@@ -331,7 +332,7 @@ slot_number key_cursor::resume(const type_rows& of, const tree_reader& tree) con
     const slot_number last = of.slots().slot_of(visited_.back());
     if (last != 0 && last_->place_of(of.slots().value(last)) == 0) return after(tree, last);
     slot_number slot = tree.lower_bound(*last_);
-    if (within_.is_reverse) {
+    if (within_->is_reverse) {
         const slot_number end = tree.upper_bound(*last_);
         slot = end == 0 ? tree.last() : tree.previous(end);
     }
@@ -348,8 +349,8 @@ void key_cursor::throw_cycle(const type_rows& of, slot_number slot) {
 }
 
 bool key_cursor::is_within(const std::byte* object) const {
-    if (within_.is_reverse) return !within_.from || within_.from->place_of(object) >= 0;
-    return !within_.to || within_.to->place_of(object) <= 0;
+    if (within_->is_reverse) return !within_->from || within_->from->place_of(object) >= 0;
+    return !within_->to || within_->to->place_of(object) <= 0;
 }
 
 bool key_cursor::advance(const type_rows& of, const visitor& visit) {
@@ -371,8 +372,9 @@ void key_cursor::remember(const type_rows& of, const std::vector<slot_number>& v
     const std::byte* const object = of.slots().value(visited.back());
     const auto place = last_ ? last_->place_of(object) : std::strong_ordering::greater;
     const bool is_same = place == 0;
-    if (last_ && (within_.is_reverse ? place > 0 : place < 0)) throw_cycle(of, visited.back());
-    last_.emplace(of.schema(), key_, probe::source{object, of.buffers()}, of.buffers());
+    if (last_ && (within_->is_reverse ? place > 0 : place < 0)) throw_cycle(of, visited.back());
+    last_ = std::make_shared<const probe>(of.schema(), key_, probe::source{object, of.buffers()},
+                                          of.buffers());
     const auto equal = std::find_if(visited.rbegin(), visited.rend(), [&](slot_number slot) {
         return last_->place_of(of.slots().value(slot)) != 0;
     });

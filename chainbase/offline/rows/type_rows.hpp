@@ -164,6 +164,8 @@ public:
     /// there may be more. Throws damaged_error, and what `visit` throws; then the cursor must not
     /// be used any more.
     virtual bool advance(const type_rows& of, const visitor& visit) = 0;
+    /// Another one at the same place.
+    [[nodiscard]] virtual std::unique_ptr<row_cursor> copy() const = 0;
 };
 
 /// By id.
@@ -175,6 +177,9 @@ public:
         : from_(from), to_(to), is_reverse_(is_reverse) {}
 
     bool advance(const type_rows& of, const visitor& visit) override;
+    [[nodiscard]] std::unique_ptr<row_cursor> copy() const override {
+        return std::make_unique<id_cursor>(*this);
+    }
 
 private:
     /// Not yet visited.
@@ -198,6 +203,9 @@ public:
     key_cursor(const type_schema::key& key, bounds within);
 
     bool advance(const type_rows& of, const visitor& visit) override;
+    [[nodiscard]] std::unique_ptr<row_cursor> copy() const override {
+        return std::make_unique<key_cursor>(*this);
+    }
 
 private:
     [[nodiscard]] slot_number start(const tree_reader& tree) const;
@@ -210,10 +218,10 @@ private:
     [[noreturn]] static void throw_cycle(const type_rows& of, slot_number slot);
 
     const type_schema::key& key_;
-    bounds within_;
+    std::shared_ptr<const bounds> within_; // shared with copies, as is the next one
     /// Where the last slice ended: a key, and the objects that have it and were visited, the last
     /// of them last.
-    std::optional<probe> last_;
+    std::shared_ptr<const probe> last_;
     std::vector<std::uint32_t> visited_;
 };
 

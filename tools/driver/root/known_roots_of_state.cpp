@@ -35,13 +35,15 @@ bool has_type(inspect::row_source& from, const type_schema& wanted) {
 template <typename T, typename Visitor>
 void each(inspect::row_source& from, Visitor&& visit) {
     static_assert(std::is_trivially_copyable_v<T>);
-    const auto all = inspect::row_query{T::type_name, "id", {}, {}, {}, false}.cursor(from);
-    inspect::scan(from, T::type_name, *all, [&](const rows::type_rows& rows, slot_number slot) {
-        T one;
-        std::memcpy(static_cast<void*>(&one), rows.slots().value(slot), sizeof one);
-        visit(one);
-        return true;
-    });
+    auto all = inspect::row_query{T::type_name, "id", {}, {}, {}, false}.cursor(from);
+    inspect::scan<std::vector<T>>(
+        from, T::type_name, all,
+        [](std::vector<T>& found, const rows::type_rows& rows, slot_number slot) {
+            T& one = found.emplace_back();
+            std::memcpy(static_cast<void*>(&one), rows.slots().value(slot), sizeof one);
+            return true;
+        },
+        [&](const std::vector<T>& found) { std::ranges::for_each(found, visit); });
 }
 
 } // namespace
@@ -53,6 +55,7 @@ known_roots known_roots::of_state(inspect::row_source& from) {
             !has_type(from, schema_of<chain_identity>(chain_identity::type_name)))
             throw_no_roots(from.state());
         const inspect::read_only_tree tree(from);
+        found.types.clear();
         for (const auto& [number, name] : tree.types())
             found.types.insert(name);
     });

@@ -121,9 +121,9 @@ public:
         state_.take_turn([&] {
             const rows::type_rows of = state_.of(type_);
             const type_schema::key& by = of.key_called(key);
-            cursor_.emplace(by,
-                            rows::key_cursor::bounds{probe_of(of.schema(), by, from, of.buffers()),
-                                                     probe_of(of.schema(), by, all, of.buffers())});
+            cursor_ = std::make_unique<rows::key_cursor>(
+                by, rows::key_cursor::bounds{probe_of(of.schema(), by, from, of.buffers()),
+                                             probe_of(of.schema(), by, all, of.buffers())});
         });
         read_ahead();
     }
@@ -138,17 +138,22 @@ public:
 private:
     void read_ahead() {
         if (is_at_end_) return;
-        scan(state_, type_, *cursor_, [&](const rows::type_rows& of, slot_number slot) {
-            ahead_.push_back(read_(of, slot));
-            return ahead_.size() < at_once;
-        });
+        scan<std::deque<Found>>(
+            state_, type_, cursor_,
+            [&](std::deque<Found>& found, const rows::type_rows& of, slot_number slot) {
+                found.push_back(read_(of, slot));
+                return ahead_.size() + found.size() < at_once;
+            },
+            [&](std::deque<Found>&& found) {
+                std::ranges::move(found, std::back_inserter(ahead_));
+            });
         is_at_end_ = ahead_.size() < at_once;
     }
 
     row_source& state_;
     const char* type_;
     reader read_;
-    std::optional<rows::key_cursor> cursor_;
+    std::unique_ptr<rows::row_cursor> cursor_;
     std::deque<Found> ahead_;
     bool is_at_end_ = false;
 };
@@ -203,6 +208,7 @@ private:
 segment_archive::segment_archive(row_source& state) : state_(state) {
     std::vector<archive::table_description> found;
     state_.take_turn([&] {
+        found.clear();
         if (!state_.has(table_type)) return; // nothing archived yet
         const rows::type_rows of = state_.of(table_type);
         for (std::uint32_t id = 0; id < of.slots().next_id(); ++id) {

@@ -139,6 +139,7 @@ private:
 std::set<std::string> names_in(row_source& from, bool has_root) {
     std::set<std::string> names;
     from.take_turn([&] {
+        names.clear();
         for (const type_schema* schema : from.types())
             if (has_root || !is_of_root(*schema)) names.insert(schema->name);
     });

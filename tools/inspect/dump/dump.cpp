@@ -39,6 +39,7 @@ struct dump_call : state_call {
 dump_head head_of(row_source& from, const dump_call& asked, std::uint64_t& changes) {
     dump_head head;
     from.take_turn([&] {
+        head.types.clear();
         std::set<std::string> names(asked.types.begin(), asked.types.end());
         if (names.empty())
             for (const type_schema* schema : from.types())
@@ -54,32 +55,36 @@ dump_head head_of(row_source& from, const dump_call& asked, std::uint64_t& chang
     return head;
 }
 
-/// Whether a process has the state open for writing now.
-bool has_writer(const row_source& state) {
-    return !state.is_rolled_back() && file_lock::is_held(state.state() / "lock");
-}
-
 /// Writes the rows of types, one after the other.
 class dumper {
 public:
-    dumper(row_source& from, dump_file& to, std::uint64_t ids, bool prints)
-        : from_(from), to_(to), ids_(ids), shown_("dumping", "rows", prints) {}
+    /// `changes`: those of the moment that the head is of.
+    dumper(row_source& from, std::uint64_t changes, dump_file& to, std::uint64_t ids, bool prints)
+        : from_(from), changes_(changes), to_(to), ids_(ids), shown_("dumping", "rows", prints) {}
 
     /// From id `first`.
     void write(const type_schema& schema, std::uint32_t first) {
         const row_format format(schema);
         const std::string begin = fmt::format("{{{}:", line_of(schema.name));
-        rows::id_cursor cursor(first);
-        scan(
-            from_, schema.name, cursor,
-            [&](const rows::type_rows& of, slot_number slot) {
-                lines_ += begin;
-                format.append_json(lines_, of.slots().value(slot), of.buffers());
-                lines_ += "}\n";
-                ++rows_;
+        struct batch {
+            std::string lines;
+            std::uint64_t rows = 0;
+        };
+        std::unique_ptr<rows::row_cursor> all = std::make_unique<rows::id_cursor>(first);
+        scan<batch>(
+            from_, schema.name, all,
+            [&](batch& to, const rows::type_rows& of, slot_number slot) {
+                to.lines += begin;
+                format.append_json(to.lines, of.slots().value(slot), of.buffers());
+                to.lines += "}\n";
+                ++to.rows;
                 return true;
             },
-            [&] { write_if(bytes_at_once); });
+            [&](const batch& from) {
+                lines_ += from.lines;
+                rows_ += from.rows;
+                write_if(bytes_at_once);
+            });
         write_keys(schema);
     }
     /// As above, for memory and `archive`, which may be null.
@@ -106,21 +111,24 @@ public:
     }
 
 private:
-    /// Beside a writer the order would not match the rows.
+    /// The order of another moment would not match the rows.
     void write_keys(const type_schema& schema) {
         const std::string keys = computed_keys(schema);
         if (keys.empty()) return;
-        if (has_writer(from_)) {
+        bool is_same = false;
+        bulk_load::key_orders orders;
+        from_.take_turn([&] {
+            is_same = from_.changes() == changes_;
+            if (!is_same) return;
+            orders = bulk_load::orders_of(from_.of(schema.name), bulk_load::which_keys::computed);
+        });
+        if (!is_same) {
             spdlog::warn("{} of {}: a function of the program determines the order, which is not "
-                         "in the dump because a process has the state open for writing; load "
-                         "cannot make a state of this dump",
+                         "in the dump because the state changed meanwhile; load cannot make a "
+                         "state of this dump",
                          keys, schema.name);
             return;
         }
-        bulk_load::key_orders orders;
-        from_.take_turn([&] {
-            orders = bulk_load::orders_of(from_.of(schema.name), bulk_load::which_keys::computed);
-        });
         write_orders(schema.name, orders, [&](std::string_view line) {
             lines_ += line;
             lines_ += '\n';
@@ -142,6 +150,7 @@ private:
     }
 
     row_source& from_;
+    std::uint64_t changes_;
     dump_file& to_;
     std::uint64_t ids_; ///< at least as many as there are rows
     progress shown_;
@@ -183,7 +192,8 @@ exit_code run_dump(const dump_call& asked) {
     std::uint64_t ids = 0;
     for (const dump_head::type& type : head.types)
         ids += type.next_id;
-    dumper rows(from, file, ids, asked.output.empty());
+    dumper rows(from, changes, file, ids, asked.output.empty());
+    const bool has_writer = file_lock::is_held(from.state() / "lock");
     const auto archive = asked.archive ? open_whole_archive(from) : nullptr;
     for (const dump_head::type& type : head.types) {
         const std::string& name = type.schema.name;
@@ -194,12 +204,10 @@ exit_code run_dump(const dump_call& asked) {
         else
             rows.write(type.schema, first);
     }
-    std::uint64_t changes_now = 0;
-    from.take_turn([&] { changes_now = from.changes(); });
-    const std::int64_t revision = from.current_revision();
-    // Beside a writer, changes before the dump was resumed are unknown.
+    const std::int64_t revision = from.revision();
+    // It may have changed before the dump was resumed, and changed back.
     const bool has_moved =
-        changes != changes_now || revision != head.revision || (asked.resume && has_writer(from));
+        changes != from.changes() || revision != head.revision || (asked.resume && has_writer);
     rows.finish(found.rows, revision, has_moved);
     return exit_code::done;
 }

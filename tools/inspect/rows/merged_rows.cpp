@@ -240,12 +240,13 @@ bool merged_rows::is_passed(bytes_view key) const {
 
 /// For memory alone, where objects with equal keys have no order: skips those up to the object
 /// after which the rows continue.
-bool merged_rows::is_passed(const rows::type_rows& of, slot_number slot) {
-    if (!after_) return false;
-    const bool is_it = of.slots().id(slot) == *after_;
+bool merged_rows::is_passed(const rows::type_rows& of, slot_number slot,
+                            std::optional<std::uint32_t>& after) const {
+    if (!after) return false;
+    const bool is_it = of.slots().id(slot) == *after;
     const bool is_behind =
         !is_it && place_ && place_->place_of(of.slots().value(slot)) != std::strong_ordering::equal;
-    if (is_it || is_behind) after_.reset();
+    if (is_it || is_behind) after.reset();
     return is_it || (place_ && !is_behind);
 }
 
@@ -268,17 +269,29 @@ byte_buffer merged_rows::key_of(const rows::probe& found, std::uint32_t id) cons
 }
 
 void merged_rows::read_memory() {
+    struct batch {
+        std::deque<placed_row> rows;
+        std::size_t bytes = 0;
+        std::optional<std::uint32_t> after;
+        bool is_begun = false;
+    };
     std::size_t bytes = 0;
-    const auto look = [&](const rows::type_rows& of, slot_number slot) {
+    const auto read = [&](batch& to, const rows::type_rows& of, slot_number slot) {
+        if (!std::exchange(to.is_begun, true)) to.after = after_;
         byte_buffer key = archive_ ? key_of(of, slot) : byte_buffer();
-        if (archive_ ? is_passed(key) : is_passed(of, slot)) return true;
+        if (archive_ ? is_passed(key) : is_passed(of, slot, to.after)) return true;
         found_row one{of.slots().id(slot), false,
                       format_->text_of(of.slots().value(slot), of.buffers())};
-        bytes += bytes_of(one);
-        in_memory_.push_back({std::move(key), std::move(one)});
-        return in_memory_.size() < ahead_ && bytes < bytes_at_once;
+        to.bytes += bytes_of(one);
+        to.rows.push_back({std::move(key), std::move(one)});
+        return in_memory_.size() + to.rows.size() < ahead_ && bytes + to.bytes < bytes_at_once;
     };
-    is_memory_read_ = !scan(state_, asked_.type, *cursor_, look);
+    const auto take = [&](batch&& from) {
+        if (from.is_begun) after_ = from.after;
+        bytes += from.bytes;
+        std::ranges::move(from.rows, std::back_inserter(in_memory_));
+    };
+    is_memory_read_ = !scan<batch>(state_, asked_.type, cursor_, read, take);
     if (!archive_ && bytes < bytes_at_once) ahead_ *= 2;
 }
 
@@ -318,6 +331,7 @@ void merged_rows::read_archive() {
 void merged_rows::keep_those_that_count(const std::vector<record>& found) {
     std::vector<bool> is_wanted;
     state_.take_turn([&] {
+        is_wanted.clear();
         for (const record& one : found)
             is_wanted.push_back(is_in_archive_only(state_, asked_.type, one.id));
     });
@@ -394,6 +408,7 @@ std::optional<std::vector<found_row>> find_archived(row_source& state, const std
     std::vector<found_row> found;
     state.take_turn([&] {
         const row_format format(state.of(type).schema());
+        found.clear();
         for (const auto& [id, record] : records)
             if (is_in_archive_only(state, type, id))
                 found.push_back({id, true, format.text_of(record)});

@@ -65,7 +65,8 @@ private:
                   const rows::buffer_source& buffers, std::uint32_t id);
     [[nodiscard]] bool is_ahead_of_all(const rows::type_rows& of, const std::byte* object) const;
     [[nodiscard]] bool is_passed(archive::bytes_view key) const;
-    [[nodiscard]] bool is_passed(const rows::type_rows& of, slot_number slot);
+    [[nodiscard]] bool is_passed(const rows::type_rows& of, slot_number slot,
+                                 std::optional<std::uint32_t>& after) const;
     [[nodiscard]] archive::byte_buffer key_bytes(const std::vector<std::string>& parts);
     [[nodiscard]] archive::byte_buffer key_of(const rows::type_rows& of, slot_number slot) const;
     [[nodiscard]] archive::byte_buffer key_of(const rows::probe& found, std::uint32_t id) const;

@@ -58,21 +58,6 @@ std::vector<slot_number> slots_of(const rows::type_rows& of, const std::string& 
     return of.find(key, probe_of(of.schema(), key, parts, of.buffers()));
 }
 
-using clock = std::chrono::steady_clock;
-
-/// Whether a turn is over; reads the clock only now and then.
-class turn_end {
-public:
-    bool is_reached() {
-        constexpr std::uint32_t between = 16;
-        return ++asked_ % between == 0 && clock::now() - begin_ > row_source::slice;
-    }
-
-private:
-    clock::time_point begin_ = clock::now();
-    std::uint32_t asked_ = 0;
-};
-
 } // namespace
 
 std::uint32_t id_of(const words& parts) {
@@ -99,6 +84,7 @@ found_rows find_rows(row_source& in, const std::string& type, const std::string&
     found_rows found;
     in.take_turn([&] {
         const rows::type_rows of = in.of(type);
+        found.rows.clear();
         found.format.emplace(of.schema());
         found.revision = in.revision();
         for (const slot_number slot : slots_of(of, key, parts, found.is_unique))
@@ -106,24 +92,6 @@ found_rows find_rows(row_source& in, const std::string& type, const std::string&
                                   found.format->text_of(of.slots().value(slot), of.buffers())});
     });
     return found;
-}
-
-bool scan(row_source& from, const std::string& type, rows::row_cursor& cursor,
-          const std::function<bool(const rows::type_rows&, slot_number)>& look,
-          const std::function<void()>& rest) {
-    for (bool is_wanted = true, is_more = true; is_more;) {
-        from.take_turn([&] {
-            turn_end end;
-            const rows::type_rows of = from.of(type);
-            is_more = cursor.advance(of, [&](slot_number slot) {
-                is_wanted = look(of, slot);
-                return is_wanted && !end.is_reached();
-            });
-        });
-        if (rest) rest();
-        if (!is_wanted) return true;
-    }
-    return false;
 }
 
 } // namespace chainbase::inspect

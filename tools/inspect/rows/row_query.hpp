@@ -55,12 +55,46 @@ struct found_rows {
 [[nodiscard]] found_rows find_rows(row_source& in, const std::string& type, const std::string& key,
                                    const std::vector<std::string>& parts);
 
-/// Visits objects of a type in turns of at most row_source::slice each. Calls `look` in a turn for
-/// each object; it returns whether to continue. Calls `rest`, if given, after each turn. Returns
-/// whether `look` stopped it, so that there may be more. Throws what they throw, and what turns and
-/// cursors throw.
-bool scan(row_source& from, const std::string& type, rows::row_cursor& cursor,
-          const std::function<bool(const rows::type_rows&, slot_number)>& look,
-          const std::function<void()>& rest = {});
+/// Whether a turn is over; reads the clock only now and then.
+class turn_end {
+public:
+    bool is_reached() {
+        constexpr std::uint32_t between = 16;
+        return ++asked_ % between == 0 && clock::now() - begin_ > row_source::slice;
+    }
+
+private:
+    using clock = std::chrono::steady_clock;
+
+    clock::time_point begin_ = clock::now();
+    std::uint32_t asked_ = 0;
+};
+
+/// Visits objects of a type in turns of at most row_source::slice each. In a turn `read` adds what
+/// it wants of an object to a batch, and returns whether to continue; the batch of a turn that
+/// counts is given to `take`. Returns whether `read` stopped it, so that there may be more. Throws
+/// what they throw, and what turns and cursors throw.
+template <typename Batch, typename Read, typename Take>
+bool scan(row_source& from, const std::string& type, std::unique_ptr<rows::row_cursor>& cursor,
+          Read&& read, Take&& take) {
+    for (bool is_wanted = true, is_more = true; is_more;) {
+        Batch batch;
+        std::unique_ptr<rows::row_cursor> next;
+        from.take_turn([&] {
+            batch = Batch();
+            next = cursor->copy();
+            turn_end end;
+            const rows::type_rows of = from.of(type);
+            is_more = next->advance(of, [&](slot_number slot) {
+                is_wanted = read(batch, of, slot);
+                return is_wanted && !end.is_reached();
+            });
+        });
+        cursor = std::move(next);
+        take(std::move(batch));
+        if (!is_wanted) return true;
+    }
+    return false;
+}
 
 } // namespace chainbase::inspect

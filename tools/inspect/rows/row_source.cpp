@@ -1,22 +1,24 @@
 #include <chainbase/database.hpp>
-#include <chainbase/locks/process_lock.hpp>
 #include <chainbase/object/mapped_bytes.hpp>
 #include <chainbase/offline/check/mapped_state.hpp>
+#include <chainbase/snapshot/snapshot_segment.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
 #include <pool_allocator/disk_pages.hpp>
+#include <tools/inspect/rows/beside_writer.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 
 #include <algorithm>
-#include <mutex>
+#include <cstddef>
 #include <optional>
-#include <thread>
+#include <span>
 #include <utility>
 
 namespace chainbase::inspect {
 
 namespace fs = std::filesystem;
 
-/// The mapped windows of a state, and its turns.
+/// The mapped windows of a state.
 class row_source::mapped {
 public:
     struct type {
@@ -28,101 +30,137 @@ public:
     };
 
     virtual ~mapped() = default;
-    virtual void take_turn(const std::function<void()>& look) = 0;
+    /// Whether the next turn needs another one.
+    [[nodiscard]] virtual bool is_over() const { return false; }
+    /// Calls `look`. Returns whether all that it read was of one moment.
+    virtual bool read(const std::function<void()>& look) = 0;
+    /// Whether give_back() is to be called, which no turn may be taken during.
+    [[nodiscard]] virtual bool is_large() const { return false; }
+    virtual void give_back() {}
     [[nodiscard]] virtual std::vector<type> types() const = 0;
     [[nodiscard]] virtual const rows::buffer_source& buffers() const = 0;
-    [[nodiscard]] virtual rows::segment_buffers::files buffer_files() const = 0;
     [[nodiscard]] virtual std::int64_t revision() const = 0;
     [[nodiscard]] virtual std::uint64_t changes() const = 0;
-    [[nodiscard]] virtual bool is_rolled_back() const noexcept = 0;
-};
+    [[nodiscard]] virtual bool is_rolled_back() const noexcept { return false; }
+    /// The files that a read of all objects begins with; none if they are not read themselves.
+    [[nodiscard]] virtual rows::segment_buffers::files files_to_read() const { return {}; }
 
-namespace {
-
-std::vector<const window*> addresses_of(const std::vector<std::unique_ptr<window>>& windows) {
-    std::vector<const window*> all;
-    for (const auto& one : windows)
-        all.push_back(one.get());
-    return all;
-}
-
-} // namespace
-
-/// A state that is closed, or open in a writer.
-class row_source::shared final : public mapped {
-public:
-    explicit shared(const fs::path& state)
-        : state_(state, reading()), memory_(state_.memory()), buffers_(files_of(memory_)) {}
-
-    void take_turn(const std::function<void()>& look) override {
-        rest();
-        const auto begin = clock::now();
-        state_.with_read_lock(look);
-        const std::scoped_lock hold(pacing_);
-        end_ = clock::now();
-        last_ = std::min<clock::duration>(end_ - begin, slice);
+protected:
+    static std::vector<const window*>
+    addresses_of(const std::vector<std::unique_ptr<window>>& windows) {
+        std::vector<const window*> all;
+        for (const auto& one : windows)
+            all.push_back(one.get());
+        return all;
     }
-    [[nodiscard]] std::vector<type> types() const override {
+    static std::vector<type> types_of(const mapped_segment& memory) {
         std::vector<type> all;
-        for (std::size_t t = 0; t < memory_.windows().size(); ++t) {
-            const type_windows& one = *memory_.windows()[t];
-            all.push_back({&memory_.types().entries()[t].schema, one.objects.get(), one.ids.get(),
+        for (std::size_t t = 0; t < memory.windows().size(); ++t) {
+            const type_windows& one = *memory.windows()[t];
+            all.push_back({&memory.types().entries()[t].schema, one.objects.get(), one.ids.get(),
                            addresses_of(one.tables), addresses_of(one.btrees)});
         }
         return all;
     }
-    [[nodiscard]] const rows::buffer_source& buffers() const override { return buffers_; }
-    [[nodiscard]] rows::segment_buffers::files buffer_files() const override {
-        return files_of(memory_);
+    static rows::segment_buffers::files files_of(const mapped_segment& memory) {
+        rows::segment_buffers::files files{};
+        auto next = files.begin();
+        memory.buffers().each_window([&](const window& file) { *next++ = &file; });
+        return files;
     }
+};
+
+namespace {
+
+bool has_writer(const fs::path& state) {
+    return file_lock::is_held(state / "lock");
+}
+
+} // namespace
+
+/// A closed state: a writer that opens it waits for the current turn at most. Or, beside a writer
+/// of which there are no snapshots, in turns with it.
+class row_source::in_place final : public mapped {
+public:
+    in_place(const fs::path& state, bool is_beside_writer)
+        : is_beside_writer_(is_beside_writer), state_(state, reading()), memory_(state_.memory()),
+          buffers_(files_of(memory_)) {
+        state_.with_read_lock([] {}); // which refuses what a dead writer left
+    }
+
+    [[nodiscard]] bool is_over() const override {
+        return !is_beside_writer_ && has_writer(state_.state());
+    }
+    bool read(const std::function<void()>& look) override {
+        state_.with_read_lock(look);
+        return true;
+    }
+    [[nodiscard]] std::vector<type> types() const override { return types_of(memory_); }
+    [[nodiscard]] const rows::buffer_source& buffers() const override { return buffers_; }
     [[nodiscard]] std::int64_t revision() const override { return state_.revision(); }
     [[nodiscard]] std::uint64_t changes() const override { return memory_.words().sequence; }
-    [[nodiscard]] bool is_rolled_back() const noexcept override { return false; }
+    [[nodiscard]] rows::segment_buffers::files files_to_read() const override {
+        return files_of(memory_);
+    }
 
 private:
-    using clock = std::chrono::steady_clock;
-
-    /// Pauses after a turn beside a working writer: long enough that all readers' turns together
-    /// take about a twentieth of its time.
-    void rest() {
-        constexpr int share = 20;
-        std::unique_lock hold(pacing_);
-        const clock::time_point end = end_;
-        const clock::duration last = last_;
-        hold.unlock();
-        if (last == clock::duration()) return;
-        const lock_report now = lock_report::read(state_.state());
-        if (!now.writer.is_alive || now.writer.what == lock_report::doing::idle) return;
-        const auto readers = std::count_if(now.readers.begin(), now.readers.end(),
-                                           [](const auto& one) { return one.is_alive; });
-        std::this_thread::sleep_until(end + last * share * std::max<std::ptrdiff_t>(1, readers));
-    }
     static open_options reading() {
         open_options how;
         how.mode = open_mode::read_only;
         how.wait_for_writer = std::chrono::milliseconds(0);
         return how;
     }
-    static rows::segment_buffers::files files_of(const segment& memory) {
-        rows::segment_buffers::files files{};
-        auto next = files.begin();
-        memory.buffers().each_window([&](const window& file) { *next++ = &file; });
-        return files;
-    }
 
+    bool is_beside_writer_;
     database state_;
     const segment& memory_;
     rows::segment_buffers buffers_;
-    std::mutex pacing_;
-    clock::time_point end_;   ///< of the last turn
-    clock::duration last_{0}; ///< duration of the last turn
+};
+
+/// The newest block of a state that is being written. What reads it bears damaged states, and so
+/// the zeros of pages that are lost.
+class row_source::as_of_block final : public mapped {
+public:
+    explicit as_of_block(const fs::path& state)
+        : memory_(snapshot_segment::take(state, {}, snapshot_segment::lost_page::is_zeros)),
+          buffers_(files_of(*memory_)) {}
+
+    [[nodiscard]] bool is_over() const override {
+        try {
+            memory_->pages().require_usable();
+            return false;
+        } catch (const error&) {
+            return true;
+        }
+    }
+    bool read(const std::function<void()>& look) override {
+        try {
+            look();
+        } catch (...) {
+            if (!is_over()) throw;
+            return false;
+        }
+        return !memory_->pages().has_lost_page();
+    }
+    [[nodiscard]] bool is_large() const override { return memory_->pages().bytes() > most_bytes; }
+    void give_back() override { memory_->pages().forget(); }
+    [[nodiscard]] std::vector<type> types() const override { return types_of(*memory_); }
+    [[nodiscard]] const rows::buffer_source& buffers() const override { return buffers_; }
+    [[nodiscard]] std::int64_t revision() const override { return memory_->block().revision; }
+    [[nodiscard]] std::uint64_t changes() const override { return 0; }
+
+private:
+    /// A node's machine has memory for this beside the node.
+    static constexpr std::uint64_t most_bytes = std::uint64_t{256} << 20;
+
+    std::unique_ptr<snapshot_segment> memory_;
+    rows::segment_buffers buffers_;
 };
 
 /// A state whose writer died.
 class row_source::left_behind final : public mapped {
 public:
-    explicit left_behind(const fs::path& state)
-        : state_(state, found_), buffers_(files_of(state_)) {
+    explicit left_behind(const fs::path& state) : state_(state, found_), buffers_(files_to_read()) {
         if (is_lost()) return;
         if (!state_.is_mapped() || !state_.is_complete() || !state_.log().is_known)
             throw damaged_error(state.string() + ": what its writer left cannot be rolled back; "
@@ -131,7 +169,10 @@ public:
 
     /// The next opening restores a checkpoint: nothing can be read before.
     [[nodiscard]] bool is_lost() const noexcept { return chainbase::is_lost(state_.condition()); }
-    void take_turn(const std::function<void()>& look) override { look(); }
+    bool read(const std::function<void()>& look) override {
+        look();
+        return true;
+    }
     [[nodiscard]] std::vector<type> types() const override {
         std::vector<type> all;
         for (const check::mapped_state::type& one : state_.types())
@@ -140,42 +181,91 @@ public:
         return all;
     }
     [[nodiscard]] const rows::buffer_source& buffers() const override { return buffers_; }
-    [[nodiscard]] rows::segment_buffers::files buffer_files() const override {
-        return files_of(state_);
-    }
     [[nodiscard]] std::int64_t revision() const override { return state_.log().revision; }
     [[nodiscard]] std::uint64_t changes() const override { return 0; }
     [[nodiscard]] bool is_rolled_back() const noexcept override { return true; }
-
-private:
-    static rows::segment_buffers::files files_of(const check::mapped_state& state) {
+    [[nodiscard]] rows::segment_buffers::files files_to_read() const override {
         rows::segment_buffers::files files{};
         for (std::size_t number = 0; number < files.size(); ++number)
-            files[number] = state.buffers(number);
+            files[number] = state_.buffers(number);
         return files;
     }
 
+private:
     check::part_report found_;
     check::mapped_state state_;
     rows::segment_buffers buffers_;
 };
 
-row_source::row_source(fs::path state) : state_(std::move(state)), named_(state_.string()) {
-    try {
-        auto open = std::make_unique<shared>(named_.folder());
-        open->take_turn([] {});
-        mapped_ = std::move(open);
-    } catch (const unclean_error&) {
-        auto left = std::make_unique<left_behind>(named_.folder());
-        if (left->is_lost()) throw;
-        mapped_ = std::move(left);
+/// What cursors and keys refer to: they outlive a snapshot.
+class row_source::current_buffers final : public rows::buffer_source {
+public:
+    explicit current_buffers(const row_source& of) noexcept : of_(of) {}
+    [[nodiscard]] std::optional<std::span<const std::byte>>
+    content(buffer_handle handle) const override {
+        return of_.mapped_->buffers().content(handle);
     }
+
+private:
+    const row_source& of_;
+};
+
+row_source::row_source(fs::path state)
+    : state_(std::move(state)), named_(state_.string()), mapped_(open(/*with_snapshots=*/true)),
+      buffers_(std::make_unique<current_buffers>(*this)) {
+    is_rolled_back_ = mapped_->is_rolled_back();
 }
 
 row_source::~row_source() = default;
 
+/// A state that is opened or closed meanwhile is looked at again.
+std::unique_ptr<row_source::mapped> row_source::open(bool with_snapshots) const {
+    const fs::path& folder = named_.folder();
+    for (const patience until;; patience::pause()) {
+        const bool is_last = until.is_over();
+        const bool is_written = has_writer(folder);
+        try {
+            if (is_written && with_snapshots && !is_last)
+                return std::make_unique<as_of_block>(folder);
+            return std::make_unique<in_place>(folder, is_written);
+        } catch (const unclean_error&) {
+            if (!has_writer(folder)) {
+                auto left = std::make_unique<left_behind>(folder);
+                if (left->is_lost()) throw;
+                return left;
+            }
+            if (is_last) throw;
+        } catch (const too_old_error&) { // changes outside of blocks, one after the other
+            with_snapshots = false;
+        } catch (const busy_error&) {
+            if (is_last) throw;
+        } catch (const replaced_error&) {
+            if (is_last) throw;
+        }
+    }
+}
+
+/// Opens the state again if that is necessary, when all others have ended their turns.
+std::shared_lock<std::shared_mutex> row_source::begin_turn(bool with_snapshots) {
+    const std::lock_guard next(begin_mutex_);
+    if (mapped_->is_over()) {
+        const std::unique_lock alone(turns_);
+        mapped_ = open(with_snapshots);
+        is_rolled_back_ = mapped_->is_rolled_back();
+        ++openings_;
+    } else if (mapped_->is_large()) {
+        const std::unique_lock alone(turns_);
+        mapped_->give_back();
+    }
+    return std::shared_lock(turns_);
+}
+
 void row_source::take_turn(const std::function<void()>& look) {
-    mapped_->take_turn(look);
+    constexpr unsigned most_snapshots = 20;
+    for (unsigned tries = 1;; ++tries) {
+        const auto turn = begin_turn(tries <= most_snapshots);
+        if (mapped_->read(look)) return;
+    }
 }
 
 /// The catalogue moves when a type is added.
@@ -206,7 +296,7 @@ rows::type_rows row_source::of(const std::string& type) {
     for (mapped::type& one : mapped_->types()) {
         if (one.schema->name == type)
             return rows::type_rows({kept(*one.schema), one.objects, one.ids, std::move(one.tables),
-                                    std::move(one.btrees), &mapped_->buffers()});
+                                    std::move(one.btrees), buffers_.get()});
         known += (known.empty() ? "" : ", ") + one.schema->name;
     }
     throw usage_error(state_.string() + " has no type \"" + type + "\"; it has " +
@@ -223,7 +313,9 @@ void row_source::read_all(bool and_keys) const {
     const auto read = [](const window* file) {
         if (file) disk_pages::read_all(file->base());
     };
-    std::ranges::for_each(mapped_->buffer_files(), read);
+    const auto files = mapped_->files_to_read();
+    std::ranges::for_each(files, read);
+    if (std::ranges::count(files, nullptr) == std::ssize(files)) return;
     for (const mapped::type& one : mapped_->types()) {
         read(one.objects);
         read(one.ids);
@@ -238,11 +330,7 @@ std::int64_t row_source::revision() const {
 }
 
 std::uint64_t row_source::changes() const {
-    return mapped_->changes();
-}
-
-bool row_source::is_rolled_back() const noexcept {
-    return mapped_->is_rolled_back();
+    return mapped_->changes() + (openings_ << 40);
 }
 
 } // namespace chainbase::inspect

@@ -141,10 +141,6 @@ public:
             table_.emplace(table());
     }
 
-    /// Call it in a turn: buffers an object in memory.
-    void add(const rows::type_rows& of, slot_number slot) {
-        add({of.slots().id(slot), false, format_->text_of(of.slots().value(slot), of.buffers())});
-    }
     void add(const found_row& one) {
         ++rows_;
         if (is_json_) {
@@ -261,14 +257,17 @@ std::uint64_t count_rows(row_source& from, const range_call& asked) {
         warn_if_moved(all, asked);
         return rows;
     }
-    const auto cursor = query.cursor(from);
+    auto cursor = query.cursor(from);
     if (query.is_all())
         from.take_turn([&] { rows = from.of(query.type).slots().live(); });
     else
-        scan(from, query.type, *cursor, [&](const rows::type_rows&, slot_number) {
-            ++rows;
-            return true;
-        });
+        scan<std::uint64_t>(
+            from, query.type, cursor,
+            [](std::uint64_t& seen, const rows::type_rows&, slot_number) {
+                ++seen;
+                return true;
+            },
+            [&](std::uint64_t seen) { rows += seen; });
     return rows;
 }
 
@@ -310,23 +309,32 @@ std::set<std::uint32_t> choose_of_all(row_source& from, const sample_call& asked
                                       std::mt19937_64& random) {
     std::vector<std::uint32_t> chosen;
     std::uint64_t seen = 0;
-    rows::id_cursor all;
-    scan(from, asked.type, all, [&](const rows::type_rows& of, slot_number slot) {
-        const std::uint32_t id = of.slots().id(slot);
-        const std::uint64_t place = random() % ++seen;
-        if (chosen.size() < asked.rows)
-            chosen.push_back(id);
-        else if (place < asked.rows)
-            chosen[place] = id;
+    using ids = std::vector<std::uint32_t>;
+    std::unique_ptr<rows::row_cursor> all = std::make_unique<rows::id_cursor>();
+    const auto read = [](ids& found, const rows::type_rows& of, slot_number slot) {
+        found.push_back(of.slots().id(slot));
         return true;
-    });
+    };
+    const auto take = [&](const ids& found) {
+        for (const std::uint32_t id : found) {
+            const std::uint64_t place = random() % ++seen;
+            if (chosen.size() < asked.rows)
+                chosen.push_back(id);
+            else if (place < asked.rows)
+                chosen[place] = id;
+        }
+    };
+    scan<ids>(from, asked.type, all, read, take);
     return {chosen.begin(), chosen.end()};
 }
 
 std::set<std::uint32_t> choose(row_source& from, const sample_call& asked) {
     std::mt19937_64 random(asked.seed);
     std::set<std::uint32_t> found;
-    from.take_turn([&] { found = try_ids(from.of(asked.type).slots(), asked, random); });
+    from.take_turn([&] {
+        random.seed(asked.seed);
+        found = try_ids(from.of(asked.type).slots(), asked, random);
+    });
     return found.size() == asked.rows ? found : choose_of_all(from, asked, random);
 }
 
@@ -335,12 +343,10 @@ void run_sample(const sample_call& asked) {
     const std::set<std::uint32_t> chosen = choose(from, asked);
     row_printer printer(from, row_query{asked.type, "id", {}, {}, {}, false}, asked.json);
     for (const std::uint32_t id : chosen) {
-        rows::id_cursor one(id, id); // it may be gone meanwhile
-        const auto keep = [&](const rows::type_rows& of, slot_number slot) {
-            printer.add(of, slot);
-            return true;
-        };
-        scan(from, asked.type, one, keep, [&] { printer.print_some(); });
+        const std::string word = std::to_string(id);
+        merged_rows one(from, row_query{asked.type, "id", {word}, {}, {}, false}, nullptr);
+        if (const found_row* const found = one.next()) printer.add(*found); // else it is gone
+        printer.print_some();
     }
     printer.finish(false);
     if (printer.rows() == 0 && !asked.json)

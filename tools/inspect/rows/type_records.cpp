@@ -100,11 +100,15 @@ void type_records::find_removed() {
     bool is_there = false;
     state_.take_turn([&] { is_there = state_.source().has(name); });
     if (!is_there) return;
-    rows::id_cursor cursor;
-    scan(state_.source(), name, cursor, [&](const rows::type_rows& of, slot_number slot) {
-        removed_.push_back(number_of<std::uint32_t>(of, slot, "object"));
-        return true;
-    });
+    using numbers = std::vector<std::uint32_t>;
+    std::unique_ptr<rows::row_cursor> all = std::make_unique<rows::id_cursor>();
+    scan<numbers>(
+        state_.source(), name, all,
+        [](numbers& found, const rows::type_rows& of, slot_number slot) {
+            found.push_back(number_of<std::uint32_t>(of, slot, "object"));
+            return true;
+        },
+        [&](const numbers& found) { removed_.insert(removed_.end(), found.begin(), found.end()); });
     state_.take_turn([] {}); // confirms that all belongs to that moment
     std::sort(removed_.begin(), removed_.end());
 }

@@ -233,7 +233,7 @@ private:
     sample_history history_;
     archive_cache archive_;
     cached_files cached_;
-    std::mutex rows_; ///< one request at a time: it may wait for a writer
+    std::mutex rows_; ///< one request at a time: each may take a snapshot
 };
 
 std::optional<std::string> state_api::archive_cache::of(const std::filesystem::path& state) {

@@ -62,6 +62,10 @@ std::string in_words(lock_report::doing what, const char* inside) {
     return "unknown";
 }
 
+std::string in_words(const lock_report::of_reader& reader) {
+    return reader.has_snapshot ? "snapshot" : in_words(reader.what, "reading");
+}
+
 std::string as_text(const state_locks& found) {
     const lock_report& locks = found.turns;
     std::string text = writer_text(locks.writer);
@@ -71,7 +75,7 @@ std::string as_text(const state_locks& found) {
     text_table table({"reader", "process", "thread", "is", "for", "slot"});
     for (const lock_report::of_reader& one : locks.readers)
         table.add({one.name, std::to_string(one.process), std::to_string(one.thread),
-                   in_words(one.what, "reading") + (one.is_alive ? "" : ", and dead"),
+                   in_words(one) + (one.is_alive ? "" : ", and dead"),
                    since(one.what, one.seconds), std::to_string(one.slot)});
     return text + "\n" + table.text();
 }
@@ -86,7 +90,7 @@ std::string as_json(const state_locks& found) {
                            {"thread", one.thread},
                            {"name", one.name},
                            {"alive", one.is_alive},
-                           {"state", in_words(one.what, "reading")},
+                           {"state", in_words(one)},
                            {"seconds", one.seconds}});
     return lines_of({{"schema_version", 1},
                      {"writer",

@@ -18,6 +18,8 @@ struct state_locks {
 
 /// "idle", "waiting", or `inside` for a turn.
 [[nodiscard]] std::string in_words(lock_report::doing what, const char* inside);
+/// The same of a reader, or "snapshot": it has one, and needs no turn.
+[[nodiscard]] std::string in_words(const lock_report::of_reader& reader);
 
 /// The report as a text table.
 [[nodiscard]] std::string as_text(const state_locks& found);

@@ -239,8 +239,9 @@ sortable_table lock_table(const view_content& content) {
                    age(locks.writer.what, locks.writer.seconds), nothing()});
     for (const lock_report::of_reader& one : locks.readers)
         table.add({text(printable(one.name)), whole(one.process), whole(one.thread),
-                   standing(one.what, one.is_alive, "reading"), age(one.what, one.seconds),
-                   whole(one.slot)});
+                   one.has_snapshot && one.is_alive ? text("snapshot")
+                                                    : standing(one.what, one.is_alive, "reading"),
+                   age(one.what, one.seconds), whole(one.slot)});
     return table;
 }
 

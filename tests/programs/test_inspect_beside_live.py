@@ -1,0 +1,102 @@
+"""What chainbase-inspect reads beside a live node that goes from branch to branch is whole: all that
+one look finds is of one block, and the node does not notice it."""
+
+import json
+import os
+import shutil
+import time
+
+import pytest
+from peers import serve, sync_call
+
+IS_SOAK = int(os.environ.get("CHAINBASE_TEST_OPERATIONS") or 0) >= 1000000
+SECONDS = 600 if IS_SOAK else 15
+
+
+@pytest.fixture
+def node(driver, inspect, scratch, seed):
+    """A node that keeps a root of its state, and follows one forked log after the other."""
+    log = scratch / "log"
+    driver("generate", "--operations", "40000", "--accounts", "1000", "--seed", seed, "--to", log,
+           "--forks", "15", "--fork-depth", "5", "--bad-forks", "10")
+    replayed = driver.json("replay", "--block-log", log, "--state", scratch / "replayed",
+                           "--state-root", "all")
+    server = serve(driver, log, "--forks", f"{log}.forks", "--blocks-per-second", "500")
+    return Node(driver, inspect, scratch / "state", server.address, replayed)
+
+
+class Node:
+    def __init__(self, driver, inspect, state, address, replayed):
+        self.driver, self.inspect, self.state, self.replayed = driver, inspect, state, replayed
+        self.call = [*sync_call(state, address, verb="live"), "--state-root", "all", "--readers",
+                     "1", "--pending", "20"]
+        self.running, self.popped = None, 0
+
+    def be_at_work(self):
+        """At the end of the log it begins again."""
+        if self.running and not self.running.is_running:
+            self.finish()
+        if not self.running:
+            shutil.rmtree(self.state, ignore_errors=True)
+            self.running = self.driver.start(*self.call)
+            end = time.monotonic() + 60
+            while self.inspect("count", self.state, "block_root", code=None).code:
+                assert time.monotonic() < end
+                time.sleep(0.01)
+
+    def finish(self):
+        if self.running:
+            said = self.running.wait().json
+            assert said["state_digest"] == self.replayed["state_digest"]
+            self.popped += said["sync"]["popped_blocks"]
+            self.running = None
+
+
+def test_each_look_finds_the_objects_to_which_the_root_of_its_block_commits(node, inspect):
+    whole = moved = 0
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end or whole < 5:
+        node.be_at_work()
+        found = inspect("root", node.state, "--verify", "--json", code=None)
+        if found.code == 1 and not node.running.is_running:
+            continue  # it was being opened or closed
+        report = found.expect((0, 6)).json  # 4: an object that is not as the root has it
+        whole += found.code == 0
+        moved += report["moved"]
+    node.finish()
+    assert node.popped > 0
+    assert whole > moved, f"{whole} whole, {moved} moved"
+
+
+def test_a_dump_is_of_one_block_and_has_its_digest(node, inspect, scratch):
+    whole = 0
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end or whole < 2:
+        node.be_at_work()
+        shutil.rmtree(scratch / "loaded", ignore_errors=True)
+        (scratch / "dump").unlink(missing_ok=True)
+        if inspect("dump", node.state, "--output", scratch / "dump", code=None).code:
+            assert not node.running.is_running
+            continue
+        last = json.loads((scratch / "dump").read_text().splitlines()[-1])
+        if last["moved"]:
+            continue
+        whole += 1
+        inspect("load", scratch / "loaded", scratch / "dump")
+        inspect.json("root", scratch / "loaded", "--verify")
+    node.finish()
+
+
+def test_a_look_is_told_of_as_a_snapshot_and_makes_nobody_wait(node, inspect):
+    node.be_at_work()
+    look = inspect.start("top", node.state, "--count", "20", "--interval", "0.05", "--json")
+    states = set()
+    while look.is_running:
+        reading = inspect.start("range", node.state, "account", "id", "--limit", "0")
+        for one in inspect.json("locks", node.state)["readers"]:
+            states.add(one["state"])
+        reading.wait(None)
+    look.wait(None)
+    node.finish()
+    assert "snapshot" in states
+    assert states <= {"snapshot", "idle"}

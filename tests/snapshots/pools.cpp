@@ -1,0 +1,200 @@
+// Snapshots as servers and tools use them: shared and changed for newer ones; with lost pages as
+// zeros; with memory that is given back.
+
+#include <chainbase/snapshot/read_pool.hpp>
+#include <chainbase/snapshot/snapshot_segment.hpp>
+#include <pool_allocator/base/error.hpp>
+
+#include <catch2/catch.hpp>
+#include <tests/support/random_source.hpp>
+#include <tests/support/sample_types.hpp>
+#include <tests/support/scratch_state.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using snapshot_of = chainbase::snapshot;
+using chrono_ms = std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::uint32_t accounts = 5'000; // over many pages
+constexpr std::int64_t balance_each = 1'000;
+
+/// Accounts whose balances have one sum in every block.
+struct bank {
+    bank() : db(folder / "state", quick_options()) {
+        db.add_type<account>("account");
+        auto block = db.start_session();
+        for (std::uint32_t i = 0; i < accounts; ++i)
+            db.create<account>([&](account& made) {
+                made.name = std::string_view("a" + std::to_string(i));
+                made.number = i;
+                made.balance = balance_each;
+            });
+        block.push();
+        db.commit(db.revision());
+    }
+    /// A block of transfers.
+    void pay(random_source& random, int transfers) {
+        auto block = db.start_session();
+        for (; transfers > 0; --transfers) {
+            const auto amount = static_cast<std::int64_t>(random.below(10));
+            add(id<account>(random.below(accounts)), amount);
+            add(id<account>(random.below(accounts)), -amount);
+        }
+        block.push();
+    }
+    [[nodiscard]] std::string state() const { return folder / "state"; }
+
+    scratch_folder folder;
+    database db;
+
+private:
+    void add(id<account> to, std::int64_t amount) {
+        db.modify(db.get(to), [&](account& one) { one.balance += amount; });
+    }
+};
+
+std::int64_t sum_of(const snapshot_of& from) {
+    std::int64_t sum = 0;
+    for (const account& one : from.objects<account>())
+        sum += one.balance;
+    return sum;
+}
+
+} // namespace
+
+TEST_CASE("a pool: one snapshot for all, and a newer one once there is a newer block") {
+    bank b;
+    random_source random(1);
+    read_pool pool(b.db, {.most_age = chrono_ms(0)});
+    const auto first = pool.current();
+    CHECK(pool.current() == first);
+    b.pay(random, 1);
+    const auto second = pool.current();
+    CHECK(second->revision() == first->revision() + 1);
+    CHECK(pool.current() == second);
+    CHECK(pool.taken() == 2);
+    SECTION("not before it is of some age") {
+        read_pool slow(b.db, {.most_age = std::chrono::hours(1)});
+        const auto kept = slow.current();
+        b.pay(random, 1);
+        CHECK(slow.current() == kept);
+        b.db.undo();
+        b.db.undo(); // its block
+        CHECK(slow.current() != kept);
+    }
+    SECTION("nor before it has taken much memory") {
+        read_pool small(b.db, {.most_age = chrono_ms(0), .most_bytes = 0});
+        const auto one = small.current();
+        CHECK(sum_of(*one) == accounts * balance_each);
+        CHECK(small.current() != one);
+    }
+    SECTION("from a folder") {
+        read_pool other(b.state(), [](snapshot_of& one) { one.add_type<account>("account"); }, {});
+        CHECK(other.read(sum_of) == accounts * balance_each);
+    }
+}
+
+TEST_CASE("a pool: a read whose block is undone within it is done again") {
+    bank b;
+    random_source random(1);
+    b.pay(random, 1);
+    read_pool pool(b.db);
+    int calls = 0;
+    const std::int64_t sum = pool.read([&](const snapshot_of& from) {
+        if (++calls == 1) b.db.undo();
+        return sum_of(from);
+    });
+    CHECK(calls == 2);
+    CHECK(sum == accounts * balance_each);
+    int tries = 0;
+    CHECK_THROWS_AS(pool.read([&](const snapshot_of&) {
+        ++tries;
+        throw too_old_error("always");
+    }),
+                    too_old_error);
+    CHECK(tries == 10);
+    CHECK_THROWS_AS(pool.read([](const snapshot_of&) { throw usage_error("x"); }), usage_error);
+}
+
+TEST_CASE("a pool: many threads read whole blocks while blocks come and are undone") {
+    bank b;
+    const std::uint64_t seed = new_seed();
+    CAPTURE(seed);
+    random_source random(seed);
+    read_pool pool(b.db, {.most_age = chrono_ms(1)});
+    std::atomic<bool> is_over{false};
+    std::atomic<std::uint64_t> right{0}, wrong{0}, given_up{0};
+    const auto ask = [&] {
+        while (!is_over) {
+            try {
+                ++(pool.read(sum_of) == accounts * balance_each ? right : wrong);
+            } catch (const too_old_error&) {
+                ++given_up;
+            }
+        }
+    };
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i)
+        threads.emplace_back(ask);
+    for (std::uint64_t blocks = test_operations(20'000) / 20; blocks > 0; --blocks) {
+        b.pay(random, 20);
+        if (random.chance(100)) b.db.undo();
+        if (random.chance(100)) b.db.commit(b.db.revision());
+        if (random.chance(20)) std::this_thread::sleep_for(chrono_ms(2));
+    }
+    for (std::uint64_t enough = right + 3; right < enough && wrong == 0;)
+        std::this_thread::sleep_for(chrono_ms(1));
+    is_over = true;
+    for (std::thread& one : threads)
+        one.join();
+    WARN(right << " whole sums in " << pool.taken() << " snapshots, " << given_up << " given up");
+    CHECK(wrong == 0);
+    CHECK(pool.taken() > 1);
+}
+
+TEST_CASE("a reader that bears zeros gets them for pages that are lost, and is told") {
+    bank b;
+    random_source random(1);
+    b.pay(random, 1);
+    const auto taken = snapshot_segment::take(b.state(), {}, snapshot_segment::lost_page::is_zeros);
+    const window& objects = *taken->find_type("account")->objects;
+    const std::byte* const first = objects.base() + window_header::page_bytes;
+    const std::byte* const last = objects.base() + objects.bytes() - window_header::page_bytes;
+    const std::vector<std::byte> before(first, first + 64);
+    CHECK(std::ranges::any_of(before, [](std::byte one) { return one != std::byte{}; }));
+    CHECK_FALSE(taken->pages().has_lost_page());
+    b.db.undo();
+    CHECK(std::equal(before.begin(), before.end(), first)); // is there
+    CHECK_FALSE(taken->pages().has_lost_page());
+    CHECK(std::all_of(last, last + 64, [](std::byte one) { return one == std::byte{}; }));
+    CHECK(taken->pages().has_lost_page());
+    CHECK_THROWS_AS(taken->pages().require_usable(), too_old_error);
+}
+
+TEST_CASE("memory of a snapshot that is given back is filled again as of its block") {
+    bank b;
+    random_source random(1);
+    const auto taken = snapshot_segment::take(b.state());
+    const window& objects = *taken->find_type("account")->objects;
+    const std::size_t bytes = objects.bytes();
+    const std::vector<std::byte> before(objects.base(), objects.base() + bytes);
+    b.pay(random, 1'000);
+    const std::uint64_t held = taken->pages().bytes();
+    taken->pages().forget();
+    CHECK(taken->pages().bytes() < held);
+    CHECK(std::equal(before.begin(), before.end(), objects.base()));
+    b.pay(random, 1'000);
+    taken->pages().forget();
+    CHECK(std::equal(before.begin(), before.end(), objects.base()));
+}
