@@ -58,7 +58,7 @@ before_images::~before_images() {
 
 void before_images::begin() {
     images_.clear();
-    of_page_.clear();
+    of_area_.clear();
     pieces_.clear();
     bytes_ = 0;
     is_torn_ = false;
@@ -212,9 +212,9 @@ bool before_images::split(std::span<const std::byte> piece, log_time begin, read
 void before_images::take(reading& what) {
     for (std::size_t i = what.images.size(); i-- > 0;) {
         const image& one = what.images[i];
-        const std::uint64_t last = (one.offset + one.bytes - 1) >> page_shift;
-        for (std::uint64_t page = one.offset >> page_shift; page <= last; ++page)
-            of_page_[page].push_back(static_cast<std::uint32_t>(images_.size()));
+        const std::uint64_t last = (one.offset + one.bytes - 1) >> area_shift;
+        for (std::uint64_t area = one.offset >> area_shift; area <= last; ++area)
+            of_area_[area].push_back(static_cast<std::uint32_t>(images_.size()));
         images_.push_back(one);
     }
     for (auto& piece : what.pieces)
@@ -227,26 +227,27 @@ void before_images::take(reading& what) {
 void before_images::drop_from(log_time time) noexcept {
     while (!images_.empty() && images_.back().time > time) {
         const image& one = images_.back();
-        const std::uint64_t last = (one.offset + one.bytes - 1) >> page_shift;
-        for (std::uint64_t page = one.offset >> page_shift; page <= last; ++page)
-            of_page_[page].pop_back();
+        const std::uint64_t last = (one.offset + one.bytes - 1) >> area_shift;
+        for (std::uint64_t area = one.offset >> area_shift; area <= last; ++area)
+            of_area_[area].pop_back();
         images_.pop_back();
     }
 }
 
 void before_images::put_back(std::uint64_t offset, std::span<std::byte> bytes) const noexcept {
     const std::uint64_t end = offset + bytes.size();
-    for (std::uint64_t page = offset >> page_shift; page <= (end - 1) >> page_shift; ++page) {
-        const auto found = of_page_.find(page);
-        if (found == of_page_.end()) continue;
-        const std::uint64_t page_begin = std::max(page << page_shift, offset);
-        const std::uint64_t page_end = std::min((page + 1) << page_shift, end);
+    for (std::uint64_t area = offset >> area_shift; area <= (end - 1) >> area_shift; ++area) {
+        const auto found = of_area_.find(area);
+        if (found == of_area_.end()) continue;
+        const std::uint64_t area_begin = std::max(area << area_shift, offset);
+        const std::uint64_t area_end = std::min((area + 1) << area_shift, end);
         for (std::size_t i = found->second.size(); i-- > 0;) { // the newest first
             const image& one = images_[found->second[i]];
-            const std::uint64_t from = std::max(one.offset, page_begin);
-            const std::uint64_t to = std::min(one.offset + one.bytes, page_end);
-            std::memcpy(bytes.data() + (from - offset), one.content + (from - one.offset),
-                        to - from);
+            const std::uint64_t from = std::max(one.offset, area_begin);
+            const std::uint64_t to = std::min(one.offset + one.bytes, area_end);
+            if (from < to)
+                std::memcpy(bytes.data() + (from - offset), one.content + (from - one.offset),
+                            to - from);
         }
     }
 }

@@ -58,7 +58,8 @@ public:
     [[nodiscard]] std::uint64_t retries() const noexcept { return retries_; }
 
 private:
-    static constexpr unsigned page_shift = 12;
+    /// Of areas of the address space: few, so that what leads to their images stays in the cache.
+    static constexpr unsigned area_shift = 16;
 
     struct image {
         log_time time; ///< behind its record
@@ -97,7 +98,7 @@ private:
     std::uint64_t turn_ = 0;   ///< up to which rollbacks are known
     log_time read_to_ = 0;
     std::vector<image> images_;                                             ///< the oldest first
-    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> of_page_; ///< places in images_
+    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> of_area_; ///< places in images_
     std::vector<std::unique_ptr<std::byte[]>> pieces_;
     std::uint64_t bytes_ = 0;
     std::uint64_t retries_ = 0;

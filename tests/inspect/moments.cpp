@@ -133,15 +133,6 @@ TEST_CASE("rows: beside a writer all are of one block, until that is undone") {
 
     row_source later(made.state);
     CHECK(accounts_in(later) == 400);
-    std::vector<std::uint32_t> seen; // an account of each page of the objects
-    const auto read = [&](bool with_undo) {
-        seen.clear();
-        const rows::type_rows of = later.of("account");
-        if (with_undo) made.db.undo();
-        for (std::uint32_t id = 0; id < of.slots().next_id(); id += 10)
-            if (const slot_number slot = of.slots().slot_of(id))
-                seen.push_back(of.slots().id(slot));
-    };
     add_block(made.db, 20'000);
     row_source newest(made.state);
     int calls = 0;
@@ -156,8 +147,8 @@ TEST_CASE("rows: beside a writer all are of one block, until that is undone") {
     CHECK(calls == 2);
     CHECK(live == 400);
     const std::uint64_t before = later.changes();
-    later.take_turn([&] { read(/*with_undo=*/true); });
-    CHECK(seen.size() == 30);
+    made.db.undo();
+    CHECK(accounts_in(later) == 300);
     CHECK(later.changes() != before);
     CHECK(accounts_in(from) == 300); // its own block is there still
 }

@@ -29,8 +29,9 @@ def test_figures_move_beside_a_writer_and_every_table_can_be_seen(top, state):
         shown.shows("q quit")  # the last line that is sent
         before = re.search("revision [0-9,]+", shown.text).group()
         assert shown.until(lambda text: before not in text)
-        assert "account" in shown.text and "(undo log)" in shown.text
-        assert re.search(r"disk +\S+ \S+ missing, \S+ \S+ dirty   \S+ faults/s, read", shown.text)
+        disk = re.compile(r"disk +\S+ \S+ missing, \S+ \S+ dirty   \S+ faults/s, read")
+        assert shown.until(lambda text: disk.search(text) and "account" in text)
+        assert "(undo log)" in shown.text
         for key, text in (
             ("2", "write turns under way"), ("3", "process"), ("4", "no process has counted"),
             ("5", "checkpoints"), ("\t", "in use v"), ("?", "any key leads back"), ("x", "in use v"),

@@ -8,6 +8,8 @@
 #include <tools/inspect/rows/beside_writer.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -76,6 +78,12 @@ bool has_writer(const fs::path& state) {
     return file_lock::is_held(state / "lock");
 }
 
+/// This thread, and those that it starts, take the processor time that others leave.
+void give_way() noexcept {
+    constexpr int lowest = 19;
+    setpriority(PRIO_PROCESS, 0, lowest); // a refusal is no reason not to read
+}
+
 } // namespace
 
 /// A closed state: a writer that opens it waits for the current turn at most. Or, beside a writer
@@ -123,7 +131,9 @@ class row_source::as_of_block final : public mapped {
 public:
     explicit as_of_block(const fs::path& state)
         : memory_(snapshot_segment::take(state, {}, snapshot_segment::lost_page::is_zeros)),
-          buffers_(files_of(*memory_)) {}
+          buffers_(files_of(*memory_)) {
+        give_way();
+    }
 
     [[nodiscard]] bool is_over() const override {
         try {
