@@ -129,14 +129,10 @@ struct bisection {
         std::uint64_t head = 0; ///< the last block whose root it has
         /// Objects compared one by one; nothing: none were.
         std::optional<std::uint64_t> objects_looked_at;
-        /// Not compared: pending transactions lie on top of the last block, which the root covers.
-        bool pending = false;
         std::uint64_t fault_count = 0;
         std::vector<fault> faults; ///< the first ones
         BOOST_DESCRIBE_CLASS(side, (),
-                             (path, is_state, head, objects_looked_at, pending, fault_count,
-                              faults),
-                             (), ())
+                             (path, is_state, head, objects_looked_at, fault_count, faults), (), ())
     };
 
     side a;
@@ -144,8 +140,7 @@ struct bisection {
     std::uint64_t first_compared = 0; ///< blocks
     std::uint64_t last_compared = 0;
     std::optional<block> differs; ///< nothing: all common blocks are equal
-    /// A state changed during every attempt to compare objects, or has pending transactions:
-    /// objects were not compared.
+    /// A state changed during every attempt to compare objects: they were not compared.
     bool has_moved = false;
     std::uint64_t object_count = 0; ///< objects that differ between two states, at their heads
     std::vector<object> objects;    ///< the first ones
@@ -294,9 +289,8 @@ bisection compare(bisected_side& a, bisected_side& b, std::size_t limit) {
 void look_at_objects(bisection::side& of, std::size_t limit, bisection& found) {
     const auto report = inspect::root_report::of(
         of.path, {true, std::max(1U, std::thread::hardware_concurrency()), limit});
-    of.pending = !report.has_moved && !report.is_current();
-    found.has_moved = found.has_moved || report.has_moved || of.pending;
-    if (report.has_moved || of.pending) return;
+    found.has_moved = found.has_moved || report.has_moved;
+    if (report.has_moved) return;
     const inspect::root_faults& faults = report.verified->faults;
     of.objects_looked_at = report.verified->objects;
     of.fault_count += faults.total();
@@ -417,10 +411,6 @@ std::string blocks_in_words(const bisection& found) {
 
 std::string looked_at(const char* name, const bisection::side& one) {
     if (!one.is_state) return {};
-    if (one.pending)
-        return fmt::format("the objects of {} were not compared one by one: pending transactions "
-                           "are applied on top of its last block\n",
-                           name);
     if (!one.objects_looked_at)
         return fmt::format("the objects of {} were not compared one by one\n", name);
     return fmt::format("{} objects of {} were compared one by one\n", *one.objects_looked_at, name);
@@ -473,7 +463,7 @@ std::string to_text(const bisection& found) {
                        objects_in_words(found) + advice(found);
     if (!found.differs && found.object_count == 0)
         text += looked_at("a", found.a) + looked_at("b", found.b);
-    if (found.has_moved && !found.a.pending && !found.b.pending)
+    if (found.has_moved)
         text += "a state changed each time that its objects were read: stop its writer, or name "
                 "a checkpoint (DIR@checkpoint)\n";
     return text;
