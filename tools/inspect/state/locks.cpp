@@ -75,8 +75,8 @@ std::string as_text(const state_locks& found) {
     text_table table({"reader", "process", "thread", "is", "for", "slot"});
     for (const lock_report::of_reader& one : locks.readers)
         table.add({one.name, std::to_string(one.process), std::to_string(one.thread),
-                   in_words(one) + (one.is_alive ? "" : ", and dead"),
-                   since(one.what, one.seconds), std::to_string(one.slot)});
+                   in_words(one) + (one.is_alive ? "" : ", and dead"), since(one.what, one.seconds),
+                   std::to_string(one.slot)});
     return text + "\n" + table.text();
 }
 
