@@ -40,6 +40,10 @@ snapshot_slot::~snapshot_slot() {
     file_.drop_free_end();
 }
 
+std::uint64_t snapshot_slot::replacements() const noexcept {
+    return std::atomic_ref(file_.header().segment).load(std::memory_order_acquire);
+}
+
 /// The epoch first: the writer looks at it once it sees the time. While both change it may see the
 /// older of the two snapshots, which keeps more.
 void snapshot_slot::announce(const snapshot_readers::need& need) noexcept {

@@ -34,6 +34,8 @@ public:
 
     /// From now on the log from `need.time` on is kept.
     void announce(const snapshot_readers::need& need) noexcept;
+    /// How often the state's segment was replaced by another one.
+    [[nodiscard]] std::uint64_t replacements() const noexcept;
 
 private:
     process_of_origin origin_;

@@ -14,7 +14,9 @@
 namespace chainbase {
 
 /// A snapshot for all threads of a server: they share one, so that a page is copied once for all,
-/// and change to a newer one between requests.
+/// and change to a newer one between requests. Each change copies the pages anew that are read, and
+/// reads the records since its block: where requests go to all parts of a large state and blocks
+/// are large, the read lock may cost less (tools/bench/figures.md, readers).
 ///
 ///     read_pool pool(db);
 ///     const amount held = pool.read([&](const snapshot& then) {
@@ -25,9 +27,11 @@ namespace chainbase {
 class read_pool {
 public:
     struct options {
-        /// A request that begins while there is a newer block reads a snapshot that is no older.
+        /// A request that begins while there is a newer block reads a snapshot that is no older,
+        /// but for the time that another thread takes the next one.
         std::chrono::milliseconds most_age{10};
-        /// A snapshot that has taken more memory is left for another one of the same block.
+        /// A snapshot of `most_age` that has taken more memory is left for another one of its
+        /// block.
         std::uint64_t most_bytes = std::uint64_t{256} << 20;
     };
 

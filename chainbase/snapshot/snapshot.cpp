@@ -46,6 +46,7 @@ snapshot_segment::snapshot_segment(fs::path state, const open_options& options, 
     images_.emplace((folder / "undo_log").string());
     try {
         slot_.emplace(state / "readers");
+        replacements_ = slot_->replacements();
     } catch (const error& e) { // such as on a read-only file system
         spdlog::debug("{}: a snapshot that is not announced: {}", state.string(), e.what());
     }
@@ -182,7 +183,7 @@ bool snapshot::is_too_old() const {
 }
 
 bool snapshot::is_newest() const {
-    return segment_->images().is_newest();
+    return segment_->is_newest();
 }
 
 snapshot_costs snapshot::costs() const {

@@ -71,7 +71,7 @@ public:
     [[nodiscard]] std::chrono::nanoseconds age() const noexcept;
     /// Whether nothing more can be read.
     [[nodiscard]] bool is_too_old() const;
-    /// Whether no other block has ended since, nor was its own undone.
+    /// Whether no other block has ended since, nor was its own undone, nor the segment replaced.
     [[nodiscard]] bool is_newest() const;
     [[nodiscard]] snapshot_costs costs() const;
 

@@ -124,6 +124,11 @@ void snapshot_pages::forget() {
         throw_file_error(memory_name, "give back");
 }
 
+std::uint64_t snapshot_pages::page_bytes() const {
+    const std::lock_guard alone(mutex_);
+    return filled_.size() * small_step;
+}
+
 std::uint64_t snapshot_pages::bytes() const {
     origin_.require_here("a snapshot");
     const std::lock_guard alone(mutex_);
@@ -150,6 +155,7 @@ std::uint64_t snapshot_pages::step() const noexcept {
 
 bool snapshot_pages::fill(std::uint64_t offset) {
     const std::lock_guard alone(mutex_);
+    if (lost_) std::rethrow_exception(lost_); // at once: it would fail again, or be of no use
     if (filled_.contains(offset / small_step)) return false;
     const std::uint64_t bytes = step(); // other snapshots may change it
     const std::uint64_t begin = offset / bytes * bytes;

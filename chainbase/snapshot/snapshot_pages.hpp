@@ -26,9 +26,9 @@ namespace chainbase {
 /// The pages are those of an anonymous file: written through the file, and made readable at once,
 /// so that no thread sees half a page. The handler passes on every other fault.
 ///
-/// A page that cannot be had ends the guarded read in which it was touched. Outside of one it is a
-/// page of zeros where the reader bears that, as one does that reads damaged states, and asks
-/// afterwards; elsewhere it ends the process.
+/// A page that cannot be had is one of zeros where the reader bears that, as one does that reads
+/// damaged states, and asks afterwards. Elsewhere it ends the guarded read in which it was touched,
+/// and outside of one the process.
 ///
 /// Thread-safety: any number of threads read; the object is made and destroyed by one, while none
 /// reads. A fork does not have the memory.
@@ -55,6 +55,8 @@ public:
     void forget();
     /// Bytes of memory that it holds, records included.
     [[nodiscard]] std::uint64_t bytes() const;
+    /// Without the records.
+    [[nodiscard]] std::uint64_t page_bytes() const;
     /// Pages that were copied, and how often one was copied again.
     [[nodiscard]] std::uint64_t pages() const;
     [[nodiscard]] std::uint64_t retries() const;

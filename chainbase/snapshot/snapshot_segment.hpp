@@ -7,6 +7,7 @@
 #include <undo/before_images.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -31,6 +32,11 @@ public:
     [[nodiscard]] const block_end& block() const noexcept { return images_->from(); }
     [[nodiscard]] std::chrono::steady_clock::time_point taken() const noexcept { return taken_; }
     [[nodiscard]] const before_images& images() const noexcept { return *images_; }
+    /// Whether another snapshot that began now would show the same. One that could not announce
+    /// itself does not notice that the segment was replaced.
+    [[nodiscard]] bool is_newest() const noexcept {
+        return images_->is_newest() && (!slot_ || slot_->replacements() == replacements_);
+    }
     [[nodiscard]] snapshot_pages& pages() const noexcept { return *pages_; }
     /// Throws schema_error, usage_error when the state has no such type.
     [[nodiscard]] const type_windows& find_type(const type_schema& schema) {
@@ -45,6 +51,7 @@ private:
 
     open_options options_;
     std::chrono::steady_clock::time_point taken_;
+    std::uint64_t replacements_ = 0;    ///< of the segment, before it was opened
     std::optional<snapshot_slot> slot_; ///< empty where this process may not announce anything
     std::optional<before_images> images_;
     mutable std::optional<snapshot_pages> pages_; ///< memory that fills itself

@@ -5,6 +5,7 @@
 #include <chainbase/offline/bulk_load/segment_replacement.hpp>
 #include <chainbase/offline/log_contents.hpp>
 #include <chainbase/segment/segment_header.hpp>
+#include <chainbase/snapshot/read_pool.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <tools/inspect/maintenance/warm.hpp>
 #include <tools/inspect/rows/row_query.hpp>
@@ -23,6 +24,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -231,6 +233,27 @@ TEST_CASE("a state that was opened while its segment was made anew stays as it i
     database db(made.state, with_checkpoints());
     db.add_type<account>("account");
     CHECK(db.count<account>() == (changes ? 301 : 300));
+}
+
+TEST_CASE("a read pool takes a new snapshot once the segment is another one") {
+    open_state made(300, with_checkpoints());
+    made.db.close();
+    read_pool pool(made.state.string(),
+                   [](chainbase::snapshot& one) {
+                       if (one.has_type("account")) one.add_type<account>("account");
+                   },
+                   {.most_age = std::chrono::milliseconds(0)});
+    const auto first = pool.current();
+    CHECK(first->count<account>() == 300);
+    CHECK(pool.current() == first);
+    {
+        bulk_load::segment_replacement replacement(made.state);
+        bulk_load::new_state anew(replacement.folder(), replacement.limits());
+        anew.close(1);
+        replacement.replace();
+    }
+    CHECK_FALSE(pool.current()->has_type("account"));
+    CHECK(first->count<account>() == 300);
 }
 
 TEST_CASE("undo: of a log that is too long for one look the newest sessions are given") {

@@ -1,4 +1,5 @@
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
 #include <tools/inspect/state/named_state.hpp>
 #include <tools/inspect/state_call.hpp>
 
@@ -34,6 +35,15 @@ namespace {
 }
 
 } // namespace
+
+void yield_to_writer(const std::string& state) noexcept {
+    constexpr int lowest = 19;
+    try {
+        if (file_lock::is_held(std::filesystem::path(state) / "lock"))
+            setpriority(PRIO_PROCESS, 0, lowest);
+    } catch (...) { // is no reason not to read
+    }
+}
 
 void rethrow_for_reader(const std::string& state) {
     try {

@@ -16,6 +16,10 @@ namespace chainbase::inspect {
 /// names a checkpoint. Each message says what to do.
 [[noreturn]] void rethrow_for_reader(const std::string& state);
 
+/// While a process writes the state, this thread, and those that it starts, take the processor time
+/// that others leave.
+void yield_to_writer(const std::string& state) noexcept;
+
 /// Returns the result of `work()`, which reads the state in the folder `state`; its exceptions pass
 /// through rethrow_for_reader().
 template <typename Work>
@@ -46,6 +50,7 @@ std::shared_ptr<Call> declare_look(command& verb, Run run,
     const auto asked = std::make_shared<Call>();
     verb.add_option("DIR", asked->state, description).required();
     verb.runs([asked, run] {
+        yield_to_writer(asked->state);
         return look_at(asked->state, [&] {
             if constexpr (std::is_same_v<decltype(run(*asked)), exit_code>)
                 return run(*asked);

@@ -53,7 +53,6 @@ public:
     void hold() {
         if (state_) still_.emplace(*state_);
     }
-    /// Waits for the writer's next pause.
     void require_held() {
         if (still_) still_->take_turn([] {});
     }
@@ -153,9 +152,8 @@ struct bisection {
     /// states if a root differs or both have the same head; and, if nothing differs, whether each
     /// state's objects match its root. Names at most `limit` objects.
     ///
-    /// Delays a writer no longer than inspect::row_source::slice at a time. Throws usage_error when
-    /// they have no block in common, are of other chains or commit to other types, and what opening
-    /// a state for reading throws.
+    /// Delays no writer. Throws usage_error when they have no block in common, are of other chains
+    /// or commit to other types, and what opening a state for reading throws.
     [[nodiscard]] static bisection of(const std::filesystem::path& a,
                                       const std::filesystem::path& b, std::size_t limit);
 };
@@ -289,8 +287,10 @@ bisection compare(bisected_side& a, bisected_side& b, std::size_t limit) {
 void look_at_objects(bisection::side& of, std::size_t limit, bisection& found) {
     const auto report = inspect::root_report::of(
         of.path, {true, std::max(1U, std::thread::hardware_concurrency()), limit});
-    found.has_moved = found.has_moved || report.has_moved;
-    if (report.has_moved) return;
+    // One that is not current has changes that are in no block yet.
+    const bool has_moved = report.has_moved || !report.is_current();
+    found.has_moved = found.has_moved || has_moved;
+    if (has_moved) return;
     const inspect::root_faults& faults = report.verified->faults;
     of.objects_looked_at = report.verified->objects;
     of.fault_count += faults.total();

@@ -237,6 +237,7 @@ archive::store::write_totals segment_archive::apply(const archive::write_batch&)
 std::optional<pinned_row> segment_archive::read(table_id table, std::uint32_t id) const {
     std::optional<pinned_row> found;
     state_.take_turn([&] {
+        found.reset();
         const rows::type_rows of = state_.of(row_type);
         const type_schema::key& key = of.key_called("by_number");
         const rows::probe sought =
@@ -262,6 +263,7 @@ std::optional<pinned_row> segment_archive::read(table_id table, std::uint32_t in
 std::uint64_t segment_archive::row_count(table_id table) const {
     std::uint64_t rows = 0;
     state_.take_turn([&] {
+        rows = 0;
         const rows::type_rows of = state_.of(table_type);
         if (const slot_number slot = of.slots().slot_of(table.value); slot != 0)
             rows = number_of<std::uint64_t>(of, slot, "rows");

@@ -36,9 +36,7 @@ struct side {
     /// All ids of the type are below it.
     [[nodiscard]] std::uint32_t end_of(const std::string& type) const {
         std::uint32_t end = 0;
-        from.take_turn([&] {
-            if (from.has(type)) end = from.of(type).slots().next_id();
-        });
+        from.take_turn([&] { end = from.has(type) ? from.of(type).slots().next_id() : 0; });
         return end;
     }
     /// The rows of a type by id; nothing without such a type.

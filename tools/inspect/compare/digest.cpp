@@ -96,6 +96,7 @@ public:
         archive::state_digest whole;
         for (const std::string& name : wanted(names))
             found.types.push_back(read(name, names, whole));
+        state_.take_turn([] {}); // confirms that rows of an archive in memory are of it, too
         found.digest = whole.hex();
         return found;
     }
@@ -215,7 +216,8 @@ exit_code run_digest(const digest_call& asked) {
     if (!found.has_moved) return exit_code::done;
     spdlog::error("{}: its writer changed it each time that it was read, so there is no digest "
                   "of one block; take that of its newest checkpoint ({}@checkpoint), or call "
-                  "again when its writer is idle",
+                  "again when its writer is idle, or keep more log for readers there "
+                  "(open_options::snapshot_log_bytes)",
                   asked.state, asked.state);
     return exit_code::moved;
 }

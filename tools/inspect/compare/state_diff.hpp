@@ -56,8 +56,8 @@ struct state_diff {
 
     [[nodiscard]] bool is_same() const noexcept;
 
-    /// Compares in turns, so beside a writer the rows belong to different blocks. Throws
-    /// usage_error for a type that neither has, and what reading throws.
+    /// Beside a writer, rows are of one block of each state unless that was undone meanwhile.
+    /// Throws usage_error for a type that neither has, and what reading throws.
     [[nodiscard]] static state_diff of(row_source& a, row_source& b, const question& asked);
 };
 

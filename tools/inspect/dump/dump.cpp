@@ -111,21 +111,22 @@ public:
     }
 
 private:
-    /// The order of another moment would not match the rows.
+    /// The order of another moment would not match the rows; and it is read in one turn, of which a
+    /// snapshot keeps all pages.
     void write_keys(const type_schema& schema) {
         const std::string keys = computed_keys(schema);
         if (keys.empty()) return;
         bool is_same = false;
         bulk_load::key_orders orders;
         from_.take_turn([&] {
-            is_same = from_.changes() == changes_;
+            is_same = from_.changes() == changes_ && !file_lock::is_held(from_.state() / "lock");
             if (!is_same) return;
             orders = bulk_load::orders_of(from_.of(schema.name), bulk_load::which_keys::computed);
         });
         if (!is_same) {
             spdlog::warn("{} of {}: a function of the program determines the order, which is not "
-                         "in the dump because the state changed meanwhile; load cannot make a "
-                         "state of this dump",
+                         "in the dump because a process has the state open for writing, or had; "
+                         "load cannot make a state of this dump",
                          keys, schema.name);
             return;
         }

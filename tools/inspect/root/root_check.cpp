@@ -213,7 +213,9 @@ void node_check::check_free_nodes(unsigned capacity_class, root_faults& to) {
                 is_whole =
                     count < free_[capacity_class] && is_free_[capacity_class].contains(number);
                 if (!is_whole) break;
-                next = tree.find(node_ref::make(number, capacity_class))->reference(0);
+                const auto node = tree.find(node_ref::make(number, capacity_class));
+                if (!(is_whole = node.has_value())) break;
+                next = node->reference(0);
                 ++count;
             }
         });

@@ -168,7 +168,9 @@ void merged_rows::go_on_after_id(std::uint32_t id) {
 /// Takes a turn.
 bool merged_rows::find_in_memory(std::uint32_t id) {
     bool is_there = false;
+    const auto whole = cursor_->copy();
     state_.take_turn([&] {
+        begin_anew(*whole);
         const rows::type_rows of = state_.of(asked_.type);
         const slot_number slot = of.slots().slot_of(id);
         is_there = slot != 0;
@@ -183,7 +185,9 @@ bool merged_rows::find_in_archive(std::uint32_t id) {
     if (!found) return false;
     const auto fields = exact_json(format_->text_of(found->record()).json);
     bool is_there = false;
+    const auto whole = cursor_->copy();
     state_.take_turn([&] {
+        begin_anew(*whole);
         const rows::type_rows of = state_.of(asked_.type);
         is_there = is_in_archive_only(state_, asked_.type, id);
         if (!is_there) return;
@@ -191,6 +195,15 @@ bool merged_rows::find_in_archive(std::uint32_t id) {
         begin_at(of, restored_->read(fields), *restored_, id);
     });
     return is_there;
+}
+
+/// Takes back what begin_at() did, of which `whole` is the cursor before.
+void merged_rows::begin_anew(const rows::row_cursor& whole) {
+    cursor_ = whole.copy();
+    begin_.clear();
+    is_begin_known_ = false;
+    place_.reset();
+    after_.reset();
 }
 
 /// Call it in a turn: begins with an object's key, unless it lies before the range.

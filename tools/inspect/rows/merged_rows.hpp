@@ -61,6 +61,7 @@ private:
     void go_on_after_id(std::uint32_t id);
     [[nodiscard]] bool find_in_memory(std::uint32_t id);
     [[nodiscard]] bool find_in_archive(std::uint32_t id);
+    void begin_anew(const rows::row_cursor& whole);
     void begin_at(const rows::type_rows& of, const std::byte* object,
                   const rows::buffer_source& buffers, std::uint32_t id);
     [[nodiscard]] bool is_ahead_of_all(const rows::type_rows& of, const std::byte* object) const;

@@ -82,6 +82,7 @@ bool scan(row_source& from, const std::string& type, std::unique_ptr<rows::row_c
         std::unique_ptr<rows::row_cursor> next;
         from.take_turn([&] {
             batch = Batch();
+            is_wanted = true;
             next = cursor->copy();
             turn_end end;
             const rows::type_rows of = from.of(type);

@@ -8,12 +8,11 @@
 #include <tools/inspect/rows/beside_writer.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <thread>
 #include <utility>
 
 namespace chainbase::inspect {
@@ -78,16 +77,10 @@ bool has_writer(const fs::path& state) {
     return file_lock::is_held(state / "lock");
 }
 
-/// This thread, and those that it starts, take the processor time that others leave.
-void give_way() noexcept {
-    constexpr int lowest = 19;
-    setpriority(PRIO_PROCESS, 0, lowest); // a refusal is no reason not to read
-}
-
 } // namespace
 
-/// A closed state: a writer that opens it waits for the current turn at most. Or, beside a writer
-/// of which there are no snapshots, in turns with it.
+/// A closed state: a writer that opens it waits for the current turn at most. Or, for a second, in
+/// turns with a writer of which there are no snapshots, which take a twentieth of its time.
 class row_source::in_place final : public mapped {
 public:
     in_place(const fs::path& state, bool is_beside_writer)
@@ -97,10 +90,14 @@ public:
     }
 
     [[nodiscard]] bool is_over() const override {
-        return !is_beside_writer_ && has_writer(state_.state());
+        return (!is_beside_writer_ || lasts_.is_over()) && has_writer(state_.state());
     }
     bool read(const std::function<void()>& look) override {
+        const auto begin = std::chrono::steady_clock::now();
         state_.with_read_lock(look);
+        constexpr int share = 20;
+        if (is_beside_writer_)
+            std::this_thread::sleep_for(share * (std::chrono::steady_clock::now() - begin));
         return true;
     }
     [[nodiscard]] std::vector<type> types() const override { return types_of(memory_); }
@@ -120,6 +117,7 @@ private:
     }
 
     bool is_beside_writer_;
+    patience lasts_;
     database state_;
     const segment& memory_;
     rows::segment_buffers buffers_;
@@ -131,15 +129,13 @@ class row_source::as_of_block final : public mapped {
 public:
     explicit as_of_block(const fs::path& state)
         : memory_(snapshot_segment::take(state, {}, snapshot_segment::lost_page::is_zeros)),
-          buffers_(files_of(*memory_)) {
-        give_way();
-    }
+          buffers_(files_of(*memory_)) {}
 
     [[nodiscard]] bool is_over() const override {
         try {
             memory_->pages().require_usable();
             return false;
-        } catch (const error&) {
+        } catch (...) { // also without memory
             return true;
         }
     }
@@ -152,7 +148,9 @@ public:
         }
         return !memory_->pages().has_lost_page();
     }
-    [[nodiscard]] bool is_large() const override { return memory_->pages().bytes() > most_bytes; }
+    [[nodiscard]] bool is_large() const override {
+        return memory_->pages().page_bytes() > most_bytes;
+    }
     void give_back() override { memory_->pages().forget(); }
     [[nodiscard]] std::vector<type> types() const override { return types_of(*memory_); }
     [[nodiscard]] const rows::buffer_source& buffers() const override { return buffers_; }
@@ -239,11 +237,7 @@ std::unique_ptr<row_source::mapped> row_source::open(bool with_snapshots) const 
                 return std::make_unique<as_of_block>(folder);
             return std::make_unique<in_place>(folder, is_written);
         } catch (const unclean_error&) {
-            if (!has_writer(folder)) {
-                auto left = std::make_unique<left_behind>(folder);
-                if (left->is_lost()) throw;
-                return left;
-            }
+            if (!has_writer(folder)) return left_in(folder);
             if (is_last) throw;
         } catch (const too_old_error&) { // changes outside of blocks, one after the other
             with_snapshots = false;
@@ -251,8 +245,18 @@ std::unique_ptr<row_source::mapped> row_source::open(bool with_snapshots) const 
             if (is_last) throw;
         } catch (const replaced_error&) {
             if (is_last) throw;
+        } catch (const limit_error&) { // of files, or of memory, that a snapshot would need
+            if (!std::exchange(with_snapshots, false)) throw;
+        } catch (const io_error&) {
+            if (!std::exchange(with_snapshots, false)) throw;
         }
     }
+}
+
+std::unique_ptr<row_source::mapped> row_source::left_in(const fs::path& folder) {
+    auto left = std::make_unique<left_behind>(folder);
+    if (!left->is_lost()) return left;
+    throw;
 }
 
 /// Opens the state again if that is necessary, when all others have ended their turns.

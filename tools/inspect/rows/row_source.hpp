@@ -22,8 +22,8 @@ namespace chainbase::inspect {
 ///
 ///     closed         where they are
 ///     being written  as of one block, in a snapshot: the writer waits for nothing; in turns with
-///                    it, under the read lock, if it changes objects outside of sessions all the
-///                    time, which leaves no snapshot to read
+///                    it, under the read lock, where there is no snapshot to read, as of one that
+///                    changes objects outside of sessions all the time
 ///     writer died    rolled back to the last completed block, in a private copy; no writer can
 ///                    open the state meanwhile
 ///
@@ -85,6 +85,8 @@ private:
     class current_buffers;
 
     [[nodiscard]] std::unique_ptr<mapped> open(bool with_snapshots) const;
+    /// While an unclean_error is handled, which it throws on if there is nothing to read.
+    [[nodiscard]] static std::unique_ptr<mapped> left_in(const std::filesystem::path& folder);
     [[nodiscard]] std::shared_lock<std::shared_mutex> begin_turn(bool with_snapshots);
     [[nodiscard]] const type_schema* kept(const type_schema& schema);
 

@@ -230,6 +230,7 @@ void run_range(const range_call& asked) {
     const auto archive = asked.archive ? open_whole_archive(from) : nullptr;
     merged_rows rows(from, asked.query, archive.get());
     row_printer printer(from, asked.query, asked.json, asked.archive);
+    const std::uint64_t changes = from.changes();
     const found_row* one = rows.next();
     for (; one && (asked.limit == 0 || printer.rows() < asked.limit); one = rows.next()) {
         printer.add(*one);
@@ -237,6 +238,10 @@ void run_range(const range_call& asked) {
         rows.pop();
     }
     printer.finish(one != nullptr);
+    if (from.changes() != changes)
+        spdlog::warn("{}: the state went on and the block that was read could not be kept, so the "
+                     "rows are of several blocks",
+                     asked.state);
     if (printer.rows() == 0 && !asked.json)
         spdlog::info("{}: no {} in this range of {} is in memory{}", asked.state, asked.query.type,
                      asked.query.key, asked.archive ? " or in the archive" : "");
@@ -274,12 +279,9 @@ std::uint64_t count_rows(row_source& from, const range_call& asked) {
 void run_count(const range_call& asked) {
     row_source from(asked.state);
     const std::uint64_t rows = count_rows(from, asked);
-    const json report{{"schema_version", 1},
-                      {"state", asked.state},
-                      {"type", asked.query.type},
-                      {"key", asked.query.key},
-                      {"revision", from.current_revision()},
-                      {"rows", rows}};
+    const json report{{"schema_version", 1},         {"state", asked.state},
+                      {"type", asked.query.type},    {"key", asked.query.key},
+                      {"revision", from.revision()}, {"rows", rows}};
     print_or_throw(asked.json ? lines_of(report, 2) : grouped(rows) + "\n");
 }
 

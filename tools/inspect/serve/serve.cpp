@@ -128,8 +128,7 @@ std::string page_in_order(row_source& from, const row_request& wanted) {
         page.add(*one);
         all.pop();
     }
-    const std::int64_t revision = from.current_revision();
-    return page.text(from, revision, all.searches_archive(), all.has_moved());
+    return page.text(from, from.revision(), all.searches_archive(), all.has_moved());
 }
 
 /// Objects with a hashed key, as `get` finds them: a few, or none.
@@ -151,7 +150,7 @@ std::string page_of_key(row_source& from, const row_request& wanted) {
 
 /// The requested page.
 ///
-/// Takes turns of bounded time with the writer, as `range` does. Throws usage_error for unknown
+/// Reads as of one block beside a writer, as `range` does. Throws usage_error for unknown
 /// names, invalid values, an incomplete hashed key, an `after` that is gone, and with the archive
 /// as merged_rows does; damaged_error when the archive lacks rows; and what row_source throws.
 std::string rows_page(const std::filesystem::path& state, const row_request& wanted) {
