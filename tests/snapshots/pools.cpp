@@ -1,9 +1,11 @@
 // Snapshots as servers and tools use them: shared and changed for newer ones; with lost pages as
 // zeros; with memory that is given back.
 
+#include <chainbase/locks/snapshot_slots.hpp>
 #include <chainbase/snapshot/read_pool.hpp>
 #include <chainbase/snapshot/snapshot_segment.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <undo/before_images.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/support/random_source.hpp>
@@ -14,6 +16,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -197,4 +200,23 @@ TEST_CASE("memory of a snapshot that is given back is filled again as of its blo
     b.pay(random, 1'000);
     taken->pages().forget();
     CHECK(std::equal(before.begin(), before.end(), objects.base()));
+}
+
+TEST_CASE("memory that is given back ends a snapshot that did not ask for it") {
+    bank b;
+    before_images images(b.db.segment_folder() + "/undo_log");
+    images.begin();
+    snapshot_slot slot(std::filesystem::path(b.state()) / "readers");
+    slot.announce({images.from().time, UINT64_MAX}); // for the log alone
+    for (int blocks = 0; blocks < 3; ++blocks) {
+        auto block = b.db.start_session();
+        for (std::uint32_t i = 0; i < 3 * accounts; ++i)
+            b.db.create<account>([](account& made) {
+                made.name = std::string_view("b" + std::to_string(made.id.value));
+                made.number = made.id.value;
+            });
+        block.push();
+        b.db.commit(b.db.revision());
+    }
+    CHECK_THROWS_WITH(images.require_usable(), Catch::Contains("given back"));
 }
