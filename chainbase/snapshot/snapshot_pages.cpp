@@ -112,7 +112,7 @@ bool snapshot_pages::has_lost_page() const {
     return lost_ != nullptr;
 }
 
-void snapshot_pages::forget() {
+void snapshot_pages::give_back() {
     const std::lock_guard alone(mutex_);
     const std::size_t bytes = range_.window_bytes() * range_.windows();
     if (mprotect(range_.base(), bytes, PROT_NONE) != 0)

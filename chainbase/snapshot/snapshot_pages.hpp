@@ -52,7 +52,7 @@ public:
     [[nodiscard]] bool has_lost_page() const;
     /// Gives the memory back: what is read next is copied again. Requires that no thread reads, and
     /// ends the validity of what was read.
-    void forget();
+    void give_back();
     /// Bytes of memory that it holds, records included.
     [[nodiscard]] std::uint64_t bytes() const;
     /// Without the records.

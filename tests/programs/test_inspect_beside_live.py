@@ -4,6 +4,7 @@ one look finds is of one block, and the node does not notice it."""
 import json
 import os
 import shutil
+import subprocess
 import time
 
 import pytest
@@ -100,3 +101,12 @@ def test_a_look_is_told_of_as_a_snapshot_and_not_as_a_turn(node, inspect):
             look.wait(None)
     node.finish()
     assert states <= {"snapshot", "idle"}
+
+
+def test_within_a_limit_of_files_it_reads_in_turns_with_the_writer(node, inspect):
+    """Which leaves no room for the memory of a snapshot."""
+    node.be_at_work()
+    call = f"ulimit -f 1000; exec '{inspect}' count '{node.state}' account"
+    found = subprocess.run(["bash", "-c", call], capture_output=True, text=True, check=True)
+    assert int(found.stdout.replace(",", "")) > 0
+    node.finish()

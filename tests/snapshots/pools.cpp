@@ -194,11 +194,11 @@ TEST_CASE("memory of a snapshot that is given back is filled again as of its blo
     const std::vector<std::byte> before(objects.base(), objects.base() + bytes);
     b.pay(random, 1'000);
     const std::uint64_t held = taken->pages().bytes();
-    taken->pages().forget();
+    taken->pages().give_back();
     CHECK(taken->pages().bytes() < held);
     CHECK(std::equal(before.begin(), before.end(), objects.base()));
     b.pay(random, 1'000);
-    taken->pages().forget();
+    taken->pages().give_back();
     CHECK(std::equal(before.begin(), before.end(), objects.base()));
 }
 

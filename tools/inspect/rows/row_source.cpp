@@ -151,7 +151,7 @@ public:
     [[nodiscard]] bool is_large() const override {
         return memory_->pages().page_bytes() > most_bytes;
     }
-    void give_back() override { memory_->pages().forget(); }
+    void give_back() override { memory_->pages().give_back(); }
     [[nodiscard]] std::vector<type> types() const override { return types_of(*memory_); }
     [[nodiscard]] const rows::buffer_source& buffers() const override { return buffers_; }
     [[nodiscard]] std::int64_t revision() const override { return memory_->block().revision; }
@@ -239,16 +239,12 @@ std::unique_ptr<row_source::mapped> row_source::open(bool with_snapshots) const 
         } catch (const unclean_error&) {
             if (!has_writer(folder)) return left_in(folder);
             if (is_last) throw;
-        } catch (const too_old_error&) { // changes outside of blocks, one after the other
-            with_snapshots = false;
         } catch (const busy_error&) {
             if (is_last) throw;
         } catch (const replaced_error&) {
             if (is_last) throw;
-        } catch (const limit_error&) { // of files, or of memory, that a snapshot would need
-            if (!std::exchange(with_snapshots, false)) throw;
-        } catch (const io_error&) {
-            if (!std::exchange(with_snapshots, false)) throw;
+        } catch (const error&) { // as of changes outside of blocks all the time, or `ulimit -f`
+            if (!is_written || !std::exchange(with_snapshots, false)) throw;
         }
     }
 }
