@@ -10,6 +10,7 @@
 #include <undo/session_changes.hpp>
 #include <undo/undo_log.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -230,8 +231,10 @@ private:
     static constexpr std::size_t note_bytes = write_barrier::record_bytes(4);
     static constexpr std::size_t free_buffer_bytes = 64; ///< log bytes that freeing one may take
     static constexpr std::size_t create_log_bytes =
-        root_log_bytes + write_barrier::record_bytes(node_layout::node_bytes) + note_bytes +
-        layout::relink_bytes;
+        root_log_bytes +
+        std::max(write_barrier::record_bytes(node_layout::node_bytes),
+                 write_barrier::first_use_bytes(node_layout::node_bytes)) +
+        2 * note_bytes + layout::relink_bytes;
     static constexpr std::size_t modify_log_bytes =
         root_log_bytes + write_barrier::record_bytes(sizeof(T)) + 2 * layout::relink_bytes +
         layout::buffers * free_buffer_bytes;

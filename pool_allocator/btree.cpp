@@ -75,7 +75,7 @@ btree::btree(window& file, const btree_keys& keys, std::size_t bits, write_barri
 }
 
 void btree::initialise(window& file, std::size_t bits) noexcept {
-    write_barrier::active().written(file.root(), sizeof(btree_state));
+    write_barrier::active().first_use(file.root(), sizeof(btree_state));
     state_in(file) = {{0, 1, 1}, static_cast<std::uint32_t>(bits), 0, 0, 0, 0, 0};
 }
 

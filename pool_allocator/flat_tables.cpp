@@ -128,7 +128,7 @@ void hash_table::grow() {
     write_barrier::active().keep(*this);
     const std::size_t used_before = window_.bytes();
     window_.grow_range(area_offset(to), area_offset(to));
-    write_barrier::active().written(area(to), area_offset(to));
+    write_barrier::active().first_use_long(area(to), area_offset(to));
     if (used_before > area_offset(to)) // entries of an undone growth
         std::memset(area(to), 0, std::min(used_before - area_offset(to), area_offset(to)));
     const entry* old = area(from);

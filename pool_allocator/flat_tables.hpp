@@ -32,9 +32,9 @@ public:
         const std::size_t end = window_header::page_bytes + (std::size_t{id} + 1) * entry_bytes;
         if (end > window_.bytes()) window_.grow_to(end);
     }
-    /// Enters an id that was never entered before. Needs no log: it is not below next id.
+    /// Enters an id that was never entered before. Requires log room for one record.
     void set_new(std::uint32_t id, slot_number slot) noexcept {
-        write_barrier::active().written(&entry(id), entry_bytes);
+        write_barrier::active().first_use(&entry(id), entry_bytes);
         entry(id) = slot;
     }
     /// Changes the entry of an existing id, through the barrier.

@@ -11,7 +11,7 @@ void* pool_state::take() noexcept {
     ++live;
     if (free_head == 0) {
         std::byte* fresh = address(high_water++);
-        write_barrier::active().written(fresh, window_header::of(this).slot_bytes);
+        write_barrier::active().first_use(fresh, window_header::of(this).slot_bytes);
         return fresh;
     }
     std::byte* slot = address(free_head);

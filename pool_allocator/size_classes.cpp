@@ -64,7 +64,7 @@ auto page_runs::find_free(std::uint32_t pages) const -> place {
 slot_number page_runs::append(std::uint32_t pages) {
     const slot_number first = words().end;
     file_.grow_to((std::size_t{first} + pages) * page_bytes);
-    barrier_->written(address(first), std::size_t{pages} * page_bytes);
+    barrier_->first_use_long(address(first), std::size_t{pages} * page_bytes);
     words().end += pages;
     words().live += pages;
     return first;

@@ -23,6 +23,25 @@ void write_barrier::record_long(const void* address, std::size_t bytes) {
     }
 }
 
+/// The word is the first one of the page that is not before `begin`.
+void write_barrier::record_page(std::uint64_t page, std::uint64_t begin) noexcept {
+    if (!tail_) return; // nothing is logged
+    const std::uint64_t at = std::max(page * page_tracker::page_bytes, begin);
+    std::memcpy(cursor_, range_base_ + at, sizeof(std::uint32_t));
+    append(at, sizeof(std::uint32_t), record_kind::words);
+    place_of(page) = {page, pages_since_};
+}
+
+void write_barrier::first_use_long(const void* address, std::size_t bytes) {
+    const std::uint64_t begin = offset_of(address);
+    const std::uint64_t last = (begin + bytes - 1) / page_tracker::page_bytes;
+    for (std::uint64_t page = begin / page_tracker::page_bytes; page <= last; ++page) {
+        reserve(record_bytes(sizeof(std::uint32_t)));
+        record_page(page, begin);
+    }
+    written(address, bytes);
+}
+
 void write_barrier::keep(kept_memory& memory) {
     for (kept_since& known : kept_) {
         if (known.memory != &memory) continue;

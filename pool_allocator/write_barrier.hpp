@@ -4,6 +4,7 @@
 #include <pool_allocator/fwd.hpp>
 #include <pool_allocator/page_tracker.hpp>
 
+#include <array>
 #include <atomic>
 #include <cassert>
 #include <cstddef>
@@ -113,6 +114,7 @@ protected:
 ///     was logged once in it need not be logged again in it; epochs are never reused.
 ///  3. Bytes in the fresh range did not exist when the epoch began; their content needs no log.
 ///  4. The page tracker knows of every page that changed in the epoch, before it changes.
+///  5. Every page that changed since the end of the last block has a record since then.
 class write_barrier {
 public:
     write_barrier(const write_barrier&) = delete;
@@ -143,10 +145,20 @@ public:
         append(offset_of(address), 4, record_kind::words);
         written(address, 4);
     }
-    /// Announces a change of the bytes at `address` without a record: new bytes, which no rollback
-    /// needs.
-    void written(const void* address, std::size_t bytes) noexcept {
-        pages_->written(address, bytes);
+    /// Announces bytes at `address` that come into use for the first time: no rollback needs them,
+    /// so there is one word of each page in the log, once in a block. Requires reserved room for
+    /// first_use_bytes(bytes), or 12 bytes if they lie within one page.
+    void first_use(const void* address, std::size_t bytes) noexcept {
+        const std::uint64_t begin = offset_of(address);
+        const std::uint64_t last = (begin + bytes - 1) / page_tracker::page_bytes;
+        for (std::uint64_t page = begin / page_tracker::page_bytes; page <= last; ++page)
+            if (!has_record(page)) record_page(page, begin);
+        written(address, bytes);
+    }
+    /// As first_use, for any length, with room made piece by piece. Throws as reserve does.
+    void first_use_long(const void* address, std::size_t bytes);
+    static constexpr std::size_t first_use_bytes(std::size_t bytes) {
+        return (bytes / page_tracker::page_bytes + 2) * record_bytes(sizeof(std::uint32_t));
     }
     /// Appends a note about the node at `address`: rolling back skips it, session_changes reads it.
     /// Requires reserved room.
@@ -217,6 +229,12 @@ protected:
     /// Supplies a chunk with room for `bytes`: sets cursor_ and end_, and moves the tail there.
     virtual void extend(std::size_t bytes) = 0;
 
+    /// Announces a change of the bytes at `address` without a record.
+    void written(const void* address, std::size_t bytes) noexcept {
+        pages_->written(address, bytes);
+    }
+    /// Pages have no record any more that counts: a block ended, or records were taken back.
+    void forget_pages() noexcept { ++pages_since_; }
     /// Starts a new epoch: nothing counts as logged any more.
     void new_epoch() noexcept { ++epoch_; }
     void enter_operation() noexcept {
@@ -273,11 +291,27 @@ private:
         kept_memory* memory;
         std::uint64_t epoch;
     };
+    /// A page that first_use() has made a record of.
+    struct recorded_page {
+        std::uint64_t page = 0;
+        std::uint64_t since = 0;
+    };
+
+    [[nodiscard]] recorded_page& place_of(std::uint64_t page) noexcept {
+        return recorded_pages_[page % recorded_pages_.size()];
+    }
+    [[nodiscard]] bool has_record(std::uint64_t page) noexcept {
+        const recorded_page& place = place_of(page);
+        return place.page == page && place.since == pages_since_;
+    }
+    [[gnu::noinline]] void record_page(std::uint64_t page, std::uint64_t begin) noexcept;
 
     static inline thread_local constinit write_barrier* active_ = nullptr;
 
     std::uintptr_t fresh_begin_ = 0;
     std::size_t fresh_bytes_ = 0;
+    std::uint64_t pages_since_ = 1;
+    std::array<recorded_page, 32> recorded_pages_{};
     std::uint64_t epoch_ = 1;
     std::uint64_t operation_ = 0;
     deferred_work* attached_ = nullptr;

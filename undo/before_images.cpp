@@ -66,21 +66,25 @@ void before_images::begin() {
         turn_ = load(words().turn);
         losses_ = load(words().losses);
         then();
-        const std::uint64_t edition = load(words().edition);
-        then();
-        from_.revision = load(words().end.revision);
-        from_.position = load(words().end.position);
-        from_.time = load(words().end.time);
-        from_.epoch = load(words().end.epoch);
-        then();
-        return edition % 2 == 0 && edition == load(words().edition) && from_.position != 0 &&
-               losses_ % 2 == 0 && turn_ % 2 == 0 && turn_ == load(words().turn);
+        const bool is_whole = read_end(from_);
+        return is_whole && losses_ % 2 == 0 && turn_ % 2 == 0 && turn_ == load(words().turn);
     });
     if (!is_there)
         throw busy_error(name_ + ": no block has ended yet that a snapshot could show: the state "
                                  "is being opened or rolled back, or its writer died while it did; "
                                  "try again once it is open for writing");
     read_to_ = from_.time;
+}
+
+bool before_images::read_end(block_end& end) const noexcept {
+    const std::uint64_t edition = load(words().edition);
+    then();
+    end.revision = load(words().end.revision);
+    end.position = load(words().end.position);
+    end.time = load(words().end.time);
+    end.epoch = load(words().end.epoch);
+    then();
+    return edition % 2 == 0 && edition == load(words().edition) && end.position != 0;
 }
 
 bool before_images::is_newest() const noexcept {
@@ -114,11 +118,11 @@ bool before_images::is_at(const std::string& name) const noexcept {
 void before_images::require_usable() {
     if (is_torn_) throw_over("memory ran out while the log was read");
     then();
-    if (load(words().losses) != losses_)
-        throw_over("the state was opened again, compacted, or changed outside of sessions since");
     if (load(words().floor) > from_.time)
         throw_over("more was changed since than the log keeps for snapshots "
                    "(open_options::snapshot_log_bytes)");
+    if (load(words().losses) != losses_)
+        throw_over("the state was opened again, compacted, or changed outside of sessions since");
     if (load(words().given_back) >= from_.epoch) throw_over("memory that it needs was given back");
     if (lowest_since(turn_) < from_.time) throw_over(undone);
 }
@@ -210,20 +214,22 @@ bool before_images::split(std::span<const std::byte> piece, log_time begin, read
 }
 
 void before_images::take(reading& what) {
-    for (std::size_t i = what.images.size(); i-- > 0;) {
-        const image& one = what.images[i];
-        const std::uint64_t last = (one.offset + one.bytes - 1) >> area_shift;
-        for (std::uint64_t area = one.offset >> area_shift; area <= last; ++area)
-            of_area_[area].push_back(static_cast<std::uint32_t>(images_.size()));
-        images_.push_back(one);
-    }
+    for (std::size_t i = what.images.size(); i-- > 0;)
+        enter(what.images[i]);
     for (auto& piece : what.pieces)
         pieces_.push_back(std::move(piece));
     bytes_ += what.bytes;
     read_to_ = what.end;
 }
 
-/// Their content stays until the end; it is little.
+void before_images::enter(const image& one) {
+    const std::uint64_t last = (one.offset + one.bytes - 1) >> area_shift;
+    for (std::uint64_t area = one.offset >> area_shift; area <= last; ++area)
+        of_area_[area].push_back(static_cast<std::uint32_t>(images_.size()));
+    images_.push_back(one);
+}
+
+/// Their content stays until move_to() or the end; it is little.
 void before_images::drop_from(log_time time) noexcept {
     while (!images_.empty() && images_.back().time > time) {
         const image& one = images_.back();
@@ -232,6 +238,52 @@ void before_images::drop_from(log_time time) noexcept {
             of_area_[area].pop_back();
         images_.pop_back();
     }
+}
+
+block_end before_images::find_newest() {
+    struct {
+        const before_images& of;
+        block_end end;
+        bool is_whole;
+    } newest{*this, {}, false};
+    const bool is_there = wait_until([&] {
+        with_images(
+            [](void* with) {
+                auto& found = *static_cast<decltype(newest)*>(with);
+                found.is_whole = found.of.read_end(found.end);
+            },
+            &newest);
+        return newest.is_whole;
+    });
+    if (!is_there) throw busy_error(name_ + ": the writer died while a block ended; try again");
+    return newest.end;
+}
+
+void before_images::move_to(const block_end& to) {
+    std::vector<image> later;
+    std::uint64_t bytes = 0;
+    for (const image& one : images_) {
+        if (one.time <= to.time) continue;
+        later.push_back(one);
+        bytes += one.bytes;
+    }
+    std::vector<std::unique_ptr<std::byte[]>> pieces(1);
+    pieces[0] = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    std::byte* content = pieces[0].get();
+    for (image& one : later) {
+        std::memcpy(content, one.content, one.bytes);
+        one.content = content;
+        content += one.bytes;
+    }
+    is_torn_ = true;
+    images_.clear();
+    of_area_.clear();
+    for (const image& one : later)
+        enter(one);
+    pieces_ = std::move(pieces);
+    bytes_ = bytes;
+    from_ = to;
+    is_torn_ = false;
 }
 
 void before_images::put_back(std::uint64_t offset, std::span<std::byte> bytes) const noexcept {

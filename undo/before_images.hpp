@@ -50,6 +50,23 @@ public:
     /// Throws too_old_error when nothing more can be read.
     void require_usable();
 
+    /// @name Moving on to a newer block
+    /// @{
+    /// The end of the newest block, up to which the records are read now. Throws as with_images.
+    [[nodiscard]] block_end find_newest();
+    /// Calls visit(offset, bytes) for all bytes that differ between from() and `to`, which
+    /// find_newest() returned last; for others, too, and more than once. Of bytes that came into
+    /// use for the first time there are some in each page that has any.
+    template <typename Visitor>
+    void each_change_until(const block_end& to, Visitor&& visit) const {
+        for (const image& one : images_)
+            if (one.time <= to.time) visit(one.offset, one.bytes);
+    }
+    /// From now on from() is `to`, which find_newest() returned last. Throws std::bad_alloc; then
+    /// nothing more can be read.
+    void move_to(const block_end& to);
+    /// @}
+
     /// Bytes of records that it holds.
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     /// Whether the file has this name still.
@@ -80,6 +97,8 @@ private:
                                                         sizeof(log_words));
     }
     [[noreturn]] void throw_over(const char* why) const;
+    /// Returns false while it changes or there is none.
+    [[nodiscard]] bool read_end(block_end& end) const noexcept;
     [[nodiscard]] std::uint64_t wait_for_even_turn() const;
     [[nodiscard]] log_time lowest_since(std::uint64_t turn) const noexcept;
     /// Reads the records between `until` and the tail. Returns false when they do not lead there,
@@ -88,6 +107,7 @@ private:
     [[nodiscard]] static bool split(std::span<const std::byte> piece, log_time begin,
                                     reading& into);
     void take(reading& what);
+    void enter(const image& one);
     void drop_from(log_time time) noexcept;
 
     std::string name_;

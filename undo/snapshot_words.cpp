@@ -4,7 +4,7 @@
 
 namespace chainbase {
 
-void snapshot_board::begin_rollback(log_time to) noexcept {
+void snapshot_board::begin_rollback(log_time to, snapshot_readers* readers) noexcept {
     store(words_.turn, words_.turn + 1);
     after_all_before();
     std::uint64_t count = words_.count;
@@ -12,8 +12,12 @@ void snapshot_board::begin_rollback(log_time to) noexcept {
     while (count > 0 && all[count - 1].to >= to)
         --count;
     if (count == all.size()) {
-        all[1].to = all[0].to;
-        std::copy(all.begin() + 1, all.end(), all.begin());
+        std::size_t first = 0; // of two that become one
+        while (readers && first + 2 < all.size() &&
+               readers->any_within(all[first].to, all[first + 1].to))
+            ++first;
+        all[first + 1].to = all[first].to;
+        std::copy(all.begin() + first + 1, all.end(), all.begin() + first);
         --count;
     }
     all[count] = {words_.turn, to};

@@ -37,8 +37,8 @@ struct block_end {
 ///     80  rollbacks  16 * 60   {turn, log_time it went down to}, both ascending
 ///
 /// Of `rollbacks` a reader needs the lowest time since a turn, so one that a later rollback went
-/// below is left out. When there is no room the two oldest are merged, which can only end a
-/// snapshot too early.
+/// below is left out. When there is no room, two between which no snapshot began are merged; if
+/// there are none, the two oldest, which can only end a snapshot too early.
 struct snapshot_words {
     struct rollback {
         std::uint64_t turn; ///< while it ran
@@ -58,6 +58,32 @@ struct snapshot_words {
 static_assert(sizeof(snapshot_words) == 80 + 16 * snapshot_words::most_rollbacks &&
               offsetof(snapshot_words, end) == 40 && offsetof(snapshot_words, count) == 72);
 static_assert(std::is_trivially_copyable_v<snapshot_words>);
+
+/// Who reads snapshots of a log, as the writer sees them.
+class snapshot_readers {
+public:
+    struct need {
+        log_time time;       ///< records from here on
+        std::uint64_t epoch; ///< memory that was outgrown in it or later
+    };
+    /// Whether anyone may read a snapshot. One load.
+    [[nodiscard]] bool any() const noexcept {
+        return std::atomic_ref(*announced_).load(std::memory_order_relaxed) != 0;
+    }
+    /// What the readers need together that are not too old, which those from before `floor` are;
+    /// forgets those that died. {UINT64_MAX, UINT64_MAX} without any.
+    [[nodiscard]] virtual need oldest(log_time floor) noexcept = 0;
+    /// Whether one of them may need records from a time in (after, to] on.
+    [[nodiscard]] virtual bool any_within(log_time after, log_time to) noexcept = 0;
+
+protected:
+    explicit snapshot_readers(std::uint32_t& announced) noexcept : announced_(&announced) {}
+    ~snapshot_readers() = default;
+    [[nodiscard]] std::uint32_t& announced() const noexcept { return *announced_; }
+
+private:
+    std::uint32_t* announced_; ///< a word that readers increment
+};
 
 /// The writer's side of snapshot_words.
 ///
@@ -98,7 +124,8 @@ public:
         if (epoch > words_.given_back) store(words_.given_back, epoch);
         after_all_before();
     }
-    void begin_rollback(log_time to) noexcept;
+    /// `readers` may be null.
+    void begin_rollback(log_time to, snapshot_readers* readers) noexcept;
     void end_rollback() noexcept {
         after_all_before();
         store(words_.turn, words_.turn + 1);
@@ -107,6 +134,7 @@ public:
     void take_over() noexcept;
 
     [[nodiscard]] const block_end& published() const noexcept { return words_.end; }
+    [[nodiscard]] log_time floor() const noexcept { return words_.floor; }
 
 private:
     static void after_all_before() noexcept { std::atomic_thread_fence(std::memory_order_release); }
@@ -116,30 +144,6 @@ private:
     }
 
     snapshot_words& words_;
-};
-
-/// Who reads snapshots of a log, as the writer sees them.
-class snapshot_readers {
-public:
-    struct need {
-        log_time time;       ///< records from here on
-        std::uint64_t epoch; ///< memory that was outgrown in it or later
-    };
-    /// Whether anyone may read a snapshot. One load.
-    [[nodiscard]] bool any() const noexcept {
-        return std::atomic_ref(*announced_).load(std::memory_order_relaxed) != 0;
-    }
-    /// What the readers need together; forgets those that died. {UINT64_MAX, UINT64_MAX} without
-    /// any.
-    [[nodiscard]] virtual need oldest() noexcept = 0;
-
-protected:
-    explicit snapshot_readers(std::uint32_t& announced) noexcept : announced_(&announced) {}
-    ~snapshot_readers() = default;
-    [[nodiscard]] std::uint32_t& announced() const noexcept { return *announced_; }
-
-private:
-    std::uint32_t* announced_; ///< a word that readers increment
 };
 
 } // namespace chainbase

@@ -211,7 +211,7 @@ void undo_log::free_chunks_before(slot_number kept) noexcept {
 /// Of the chunks before `needed`, the first one that snapshots need and may have.
 std::size_t undo_log::first_chunk_kept(std::size_t needed) const noexcept {
     if (needed == 0 || !has_snapshots()) return needed;
-    const std::uint64_t oldest = readers_->oldest().time / chunk_bytes;
+    const std::uint64_t oldest = readers_->oldest(board_.floor()).time / chunk_bytes;
     const std::size_t first =
         oldest <= first_sequence_
             ? 0
@@ -235,6 +235,7 @@ void undo_log::rebuild_free_chunks() {
 
 void undo_log::move_tail(log_position to) noexcept {
     note_lower(to);
+    forget_pages();
     cursor_ = log_base_ + to;
     end_ = log_base_ + chunk_begin(chunk_of(to)) + chunk_bytes;
     std::atomic_ref(words().tail).store(to, std::memory_order_relaxed);
@@ -262,6 +263,7 @@ log_time undo_log::time_of(log_position at) const noexcept {
 void undo_log::publish_block_end() noexcept {
     const log_position tail = words().tail; // after a rollback not in the last chunk yet
     board_.publish({revision(), tail, time_of(tail), epoch() + 1});
+    forget_pages();
 }
 
 void undo_log::note_changes_from_here() noexcept {
@@ -339,7 +341,7 @@ void undo_log::complete_operation() noexcept {
 }
 
 void undo_log::roll_back_operation() noexcept {
-    board_.begin_rollback(time_of(words().completed));
+    board_.begin_rollback(time_of(words().completed), snapshots());
     copy_back(words().completed);
     restore_roots();
     ordered();
@@ -427,7 +429,7 @@ void undo_log::undo() noexcept {
     const log_time began = stack_.back().began;
     // From here on recovery after a kill must finish the undo.
     if (!stack_.back().open) store_mark_state(at, session_mark::open);
-    board_.begin_rollback(began);
+    board_.begin_rollback(began, snapshots());
     if (w.tail != at + mark_bytes) copy_back(at);
     ordered();
     w.completed = at;
@@ -515,7 +517,7 @@ void undo_log::empty_last_chunk() noexcept {
 void undo_log::release_kept() noexcept {
     if (!keeps_memory()) return;
     std::uint64_t before = has_session() ? stack_.front().epoch : UINT64_MAX;
-    if (has_snapshots()) before = std::min(before, readers_->oldest().epoch);
+    if (has_snapshots()) before = std::min(before, readers_->oldest(board_.floor()).epoch);
     board_.give_back(newest_kept(before));
     if (open_ == 0) publish_block_end(); // what begins now needs none of it
     write_barrier::release_kept(before);

@@ -342,6 +342,9 @@ private:
     [[gnu::hot]] void free_chunks_before(slot_number kept) noexcept;
     [[nodiscard]] std::size_t first_chunk_kept(std::size_t needed) const noexcept;
     [[nodiscard]] bool has_snapshots() const noexcept { return readers_ && readers_->any(); }
+    [[nodiscard]] snapshot_readers* snapshots() const noexcept {
+        return has_snapshots() ? readers_ : nullptr;
+    }
     [[nodiscard]] log_time time_in(std::size_t chunk, log_position at) const noexcept {
         return (first_sequence_ + chunk) * chunk_bytes + (at - chunk_begin(chain_[chunk]));
     }

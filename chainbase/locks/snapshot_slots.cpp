@@ -8,20 +8,29 @@
 namespace chainbase {
 
 /// The word is looked at first: who announces itself meanwhile increments it, and is not lost.
-snapshot_readers::need snapshot_slots::oldest() noexcept {
+snapshot_readers::need snapshot_slots::oldest(log_time floor) noexcept {
     const std::atomic_ref word(announced());
     std::uint32_t seen = word.load();
     need all{UINT64_MAX, UINT64_MAX};
     for (std::uint32_t n = 0, end = file_.slots(); n < end; ++n) {
         reader_slot& slot = file_.slot(n);
         const std::uint64_t time = std::atomic_ref(slot.snapshot).load(std::memory_order_acquire);
-        if (time == 0 || (!file_.is_held(n) && file_.reclaim_if_dead(n))) continue;
+        if (time < floor || time == 0 || (!file_.is_held(n) && file_.reclaim_if_dead(n))) continue;
         all.time = std::min(all.time, time);
         all.epoch =
             std::min(all.epoch, std::atomic_ref(slot.epoch).load(std::memory_order_relaxed));
     }
     if (all.time == UINT64_MAX) word.compare_exchange_strong(seen, 0);
     return all;
+}
+
+bool snapshot_slots::any_within(log_time after, log_time to) noexcept {
+    for (std::uint32_t n = 0, end = file_.slots(); n < end; ++n) {
+        const std::uint64_t time =
+            std::atomic_ref(file_.slot(n).snapshot).load(std::memory_order_relaxed);
+        if (time > after && time <= to) return true;
+    }
+    return false;
 }
 
 snapshot_slot::snapshot_slot(const std::filesystem::path& readers)
@@ -42,6 +51,10 @@ snapshot_slot::~snapshot_slot() {
 
 std::uint64_t snapshot_slot::replacements() const noexcept {
     return std::atomic_ref(file_.header().segment).load(std::memory_order_acquire);
+}
+
+std::uint64_t snapshot_slot::types_added() const noexcept {
+    return std::atomic_ref(file_.header().types).load(std::memory_order_acquire);
 }
 
 /// The epoch first: the writer looks at it once it sees the time. While both change it may see the

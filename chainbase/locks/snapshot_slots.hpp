@@ -16,7 +16,8 @@ public:
     /// `file` must outlive it.
     explicit snapshot_slots(reader_file& file) noexcept
         : snapshot_readers(file.header().snapshots), file_(file) {}
-    [[nodiscard]] need oldest() noexcept override;
+    [[nodiscard]] need oldest(log_time floor) noexcept override;
+    [[nodiscard]] bool any_within(log_time after, log_time to) noexcept override;
 
 private:
     reader_file& file_;
@@ -36,6 +37,8 @@ public:
     void announce(const snapshot_readers::need& need) noexcept;
     /// How often the state's segment was replaced by another one.
     [[nodiscard]] std::uint64_t replacements() const noexcept;
+    /// How often a type was added to it.
+    [[nodiscard]] std::uint64_t types_added() const noexcept;
 
 private:
     process_of_origin origin_;

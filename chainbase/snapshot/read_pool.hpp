@@ -14,9 +14,8 @@
 namespace chainbase {
 
 /// A snapshot for all threads of a server: they share one, so that a page is copied once for all,
-/// and change to a newer one between requests. Each change copies the pages anew that are read, and
-/// reads the records since its block: where requests go to all parts of a large state and blocks
-/// are large, the read lock may cost less (tools/bench/figures.md, readers).
+/// and change to a newer one between requests. There are two, of which one is renewed while the
+/// other one is read.
 ///
 ///     read_pool pool(db);
 ///     const amount held = pool.read([&](const snapshot& then) {
@@ -28,15 +27,15 @@ class read_pool {
 public:
     struct options {
         /// A request that begins while there is a newer block reads a snapshot that is no older,
-        /// but for the time that another thread takes the next one.
+        /// but for the time that another thread renews the next one; up to ten times as old if
+        /// renewing would else take more than a fifth of the time.
         std::chrono::milliseconds most_age{10};
-        /// A snapshot of `most_age` that has taken more memory is left for another one of its
-        /// block.
+        /// A snapshot of `most_age` that has taken more memory gives it back.
         std::uint64_t most_bytes = std::uint64_t{256} << 20;
     };
 
     /// Of a state that this process has open and that outlives the pool, with the types that it
-    /// has when a snapshot is taken.
+    /// has at the first request.
     explicit read_pool(const database& of, const options& how);
     explicit read_pool(const database& of) : read_pool(of, options()) {}
     /// Of the state in a folder, whoever writes it; `add_types` adds those that are read.
@@ -64,20 +63,23 @@ public:
     /// The snapshot that a request reads which begins now. Throws what taking one throws.
     [[nodiscard]] std::shared_ptr<const snapshot> current();
 
-    /// How many snapshots it has taken.
+    /// How many snapshots it has taken, or renewed.
     [[nodiscard]] std::uint64_t taken() const noexcept { return taken_; }
 
 private:
     static constexpr unsigned most_tries = 10;
 
     [[nodiscard]] bool is_fresh(const snapshot& one) const;
-    [[nodiscard]] std::shared_ptr<const snapshot> last() const;
+    [[nodiscard]] std::shared_ptr<snapshot> last() const;
+    [[nodiscard]] std::shared_ptr<snapshot> next();
 
     std::function<std::unique_ptr<snapshot>()> take_;
     options how_;
-    std::mutex taking_; ///< held while one is taken
+    std::mutex taking_;                ///< held while one is taken
+    std::shared_ptr<snapshot> former_; ///< protected by taking_
     mutable std::mutex mutex_;
-    std::shared_ptr<const snapshot> last_; ///< protected by mutex_
+    std::shared_ptr<snapshot> last_; ///< protected by mutex_
+    std::atomic<std::chrono::nanoseconds::rep> took_{0};
     std::atomic<std::uint64_t> taken_{0};
 };
 

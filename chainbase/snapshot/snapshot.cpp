@@ -47,6 +47,7 @@ snapshot_segment::snapshot_segment(fs::path state, const open_options& options, 
     try {
         slot_.emplace(state / "readers");
         replacements_ = slot_->replacements();
+        types_added_ = slot_->types_added();
     } catch (const error& e) { // such as on a read-only file system
         spdlog::debug("{}: a snapshot that is not announced: {}", state.string(), e.what());
     }
@@ -66,7 +67,7 @@ void snapshot_segment::begin() {
     for (unsigned tries = 1;; ++tries) {
         images_->begin();
         taken_ = std::chrono::steady_clock::now();
-        if (slot_) slot_->announce({images_->from().time, images_->from().epoch});
+        announce();
         try {
             return images_->require_usable();
         } catch (const too_old_error&) {
@@ -74,6 +75,23 @@ void snapshot_segment::begin() {
             std::this_thread::sleep_for(std::chrono::microseconds(10 * tries));
         }
     }
+}
+
+void snapshot_segment::announce() {
+    if (slot_) slot_->announce({images_->from().time, images_->from().epoch});
+}
+
+/// The log of the former block is kept until the pages are those of the new one.
+bool snapshot_segment::renew(std::uint64_t most_bytes) {
+    if (slot_ && slot_->replacements() != replacements_) return false;
+    taken_ = std::chrono::steady_clock::now();
+    pages_->renew(most_bytes);
+    announce();
+    const std::uint64_t types = slot_ ? slot_->types_added() : 0;
+    refresh_files(!slot_ || types != types_added_);
+    types_added_ = types;
+    pages_->require_usable();
+    return true;
 }
 
 /// A page that was lost meanwhile looks like damage.
@@ -108,9 +126,7 @@ snapshot::snapshot(const database& of) : segment_(snapshot_segment::take(of.stat
         const type_windows* const windows =
             index ? segment_->find_type(index->type_name()) : nullptr;
         if (!windows) continue;
-        types_[number] = std::make_unique<type>();
-        types_[number]->windows = windows;
-        types_[number]->make = index->maker_of_readers();
+        types_[number] = std::make_unique<type>(windows, index->maker_of_readers());
     }
 }
 
@@ -132,13 +148,26 @@ snapshot::~snapshot() {
     leak(std::move(segment_));
 }
 
+void snapshot::renew(std::uint64_t most_bytes) {
+    for (std::unique_ptr<type>& one : types_)
+        if (one) one = std::make_unique<type>(one->windows, one->make);
+    try {
+        if (segment_->renew(most_bytes)) return;
+    } catch (const too_old_error&) { // another one can be had
+    }
+    auto newer = snapshot_segment::take(segment_->state(), segment_->options());
+    for (std::unique_ptr<type>& one : types_) {
+        if (one) one->windows = newer->find_type(one->windows->name);
+        if (one && !one->windows) one.reset();
+    }
+    segment_ = std::move(newer);
+}
+
 void snapshot::enter(std::size_t number, const type_schema& schema, index_base::maker make) {
     if (number < types_.size() && types_[number])
         throw usage_error("add_type(\"" + schema.name + "\"): this type is registered as \"" +
                           types_[number]->windows->name + "\" already");
-    auto added = std::make_unique<type>();
-    added->windows = &segment_->find_type(schema);
-    added->make = make;
+    auto added = std::make_unique<type>(&segment_->find_type(schema), make);
     if (types_.size() <= number) types_.resize(number + 1);
     types_[number] = std::move(added);
 }

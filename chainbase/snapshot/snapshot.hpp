@@ -62,6 +62,11 @@ public:
         }
     }
 
+    /// Becomes a snapshot of the newest block. Pages that it holds are copied again only where they
+    /// changed; beyond `most_bytes` they are given back. Ends the validity of what was found, and
+    /// requires that no thread reads. Throws what the constructor throws; then only another call of
+    /// it, or reading what fails, is left.
+    void renew(std::uint64_t most_bytes = UINT64_MAX);
     /// Whether the state has a type of this name, as database::has_type.
     [[nodiscard]] bool has_type(const std::string& name) const noexcept;
     /// The revision of its block.
@@ -141,8 +146,11 @@ public:
 private:
     /// A registered type: its index is made when it is first asked for.
     struct type {
-        const type_windows* windows = nullptr;
-        index_base::maker make = nullptr;
+        type(const type_windows* its, index_base::maker maker) noexcept
+            : windows(its), make(maker) {}
+
+        const type_windows* windows;
+        index_base::maker make;
         std::once_flag made;
         std::unique_ptr<index_base> index;
     };

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -22,7 +23,10 @@ namespace chainbase {
 
 namespace {
 
+constexpr std::uint64_t page = window_header::page_bytes;
 constexpr std::uint64_t small_step = std::uint64_t{64} << 10;
+constexpr unsigned pages_of_step = small_step / page;
+static_assert(pages_of_step == 16, "a bit of a mask for each");
 /// Once there are many small ones: a process may have some 65,000 mappings (vm.max_map_count).
 constexpr std::uint64_t large_step = std::uint64_t{2} << 20;
 constexpr std::size_t many = 16'384;
@@ -114,6 +118,10 @@ bool snapshot_pages::has_lost_page() const {
 
 void snapshot_pages::give_back() {
     const std::lock_guard alone(mutex_);
+    drop_all();
+}
+
+void snapshot_pages::drop_all() {
     const std::size_t bytes = range_.window_bytes() * range_.windows();
     if (mprotect(range_.base(), bytes, PROT_NONE) != 0)
         throw_file_error(memory_name, "take access to");
@@ -122,6 +130,75 @@ void snapshot_pages::give_back() {
     if (fallocate(memory_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
                   static_cast<off_t>(bytes)) != 0)
         throw_file_error(memory_name, "give back");
+}
+
+void snapshot_pages::renew(std::uint64_t most_bytes) {
+    origin_.require_here("a snapshot");
+    const std::lock_guard alone(mutex_);
+    if (lost_) std::rethrow_exception(lost_);
+    const block_end to = images_.find_newest();
+    const bool keeps = filled_.size() * small_step <= most_bytes;
+    if (keeps)
+        images_.each_change_until(to, [&](std::uint64_t offset, std::uint64_t bytes) {
+            const std::uint64_t last = (offset + bytes - 1) / page;
+            for (std::uint64_t at = offset / page; at <= last; ++at)
+                if (const auto found = filled_.find(at / pages_of_step); found != filled_.end())
+                    found->second |= static_cast<std::uint16_t>(1U << at % pages_of_step);
+        });
+    images_.move_to(to);
+    if (!keeps) return drop_all();
+    try {
+        copy_again();
+    } catch (...) {
+        drop_all(); // some are of the new block and some are not
+        throw;
+    }
+}
+
+/// Many at once: looking for new records costs as much as a few pages.
+void snapshot_pages::copy_again() {
+    constexpr std::size_t most = large_step;
+    struct run {
+        std::uint64_t begin;
+        std::span<std::byte> into;
+    };
+    std::vector<run> runs;
+    std::size_t bytes = 0;
+    piece_.resize(std::max<std::size_t>(piece_.size(), most));
+    auto copy_all = [&] {
+        for (const run& one : runs)
+            copy(one.begin, one.into);
+    };
+    const auto finish = [&] {
+        if (runs.empty()) return;
+        images_.with_images([](void* with) { (*static_cast<decltype(copy_all)*>(with))(); },
+                            &copy_all);
+        for (const run& one : runs) {
+            images_.put_back(one.begin, one.into);
+            write_at(memory_, memory_name, one.begin, one.into);
+        }
+        pages_ += bytes / page;
+        pages_copied.add(bytes / page);
+        runs.clear();
+        bytes = 0;
+    };
+    for (auto& [step, changed] : filled_) {
+        if (changed == 0) continue;
+        if (most - bytes < small_step) finish();
+        for (unsigned at = 0; at < pages_of_step;) {
+            const auto left = static_cast<unsigned>(changed) >> at;
+            if (left == 0) break;
+            at += static_cast<unsigned>(std::countr_zero(left));
+            const auto count =
+                static_cast<unsigned>(std::countr_one(static_cast<unsigned>(changed) >> at));
+            const std::size_t length = count * page;
+            runs.push_back({step * small_step + at * page, {piece_.data() + bytes, length}});
+            bytes += length;
+            at += count;
+        }
+        changed = 0;
+    }
+    finish();
 }
 
 std::uint64_t snapshot_pages::page_bytes() const {
@@ -153,34 +230,36 @@ std::uint64_t snapshot_pages::step() const noexcept {
     return small_steps.load(std::memory_order_relaxed) < many ? small_step : large_step;
 }
 
+/// The live bytes.
+void snapshot_pages::copy(std::uint64_t offset, std::span<std::byte> into) const {
+    const std::size_t index = offset / range_.window_bytes();
+    const auto file = files_.find(index);
+    if (file == files_.end())
+        throw damaged_error(std::string(memory_name) + ": a link leads to window " +
+                            std::to_string(index) +
+                            ", which no type has; run chainbase-inspect check");
+    const std::size_t there =
+        read_at(file->second, memory_name, offset % range_.window_bytes(), into);
+    std::fill(into.begin() + static_cast<std::ptrdiff_t>(there), into.end(), std::byte{0});
+}
+
 bool snapshot_pages::fill(std::uint64_t offset) {
     const std::lock_guard alone(mutex_);
     if (lost_) std::rethrow_exception(lost_); // at once: it would fail again, or be of no use
     if (filled_.contains(offset / small_step)) return false;
     const std::uint64_t bytes = step(); // other snapshots may change it
     const std::uint64_t begin = offset / bytes * bytes;
-    const std::size_t index = begin / range_.window_bytes();
-    const auto file = files_.find(index);
-    if (file == files_.end())
-        throw damaged_error(std::string(memory_name) + ": a link leads to window " +
-                            std::to_string(index) +
-                            ", which no type has; run chainbase-inspect check");
     piece_.resize(std::max<std::size_t>(piece_.size(), bytes));
     const std::span<std::byte> into(piece_.data(), bytes);
-    auto copy = [&] {
-        const std::size_t there =
-            read_at(file->second, memory_name, begin % range_.window_bytes(), into);
-        std::fill(into.begin() + static_cast<std::ptrdiff_t>(there), into.end(), std::byte{0});
-    };
-    images_.with_images([](void* with) { (*static_cast<decltype(copy)*>(with))(); }, &copy);
+    auto copy_it = [&] { copy(begin, into); };
+    images_.with_images([](void* with) { (*static_cast<decltype(copy_it)*>(with))(); }, &copy_it);
     images_.put_back(begin, into);
     write_at(memory_, memory_name, begin, into);
     if (mprotect(range_.base() + begin, into.size(), PROT_READ) != 0)
         throw_file_error(memory_name, "give access to");
     for (std::uint64_t at = begin; at < begin + into.size(); at += small_step)
-        if (filled_.insert(at / small_step).second)
-            pages_ += small_step / window_header::page_bytes;
-    pages_copied.add(bytes / window_header::page_bytes);
+        if (filled_.emplace(at / small_step, 0).second) pages_ += pages_of_step;
+    pages_copied.add(bytes / page);
     if (into.size() == small_step) {
         ++small_;
         small_steps.fetch_add(1, std::memory_order_relaxed);

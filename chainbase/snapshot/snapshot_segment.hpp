@@ -38,20 +38,26 @@ public:
         return images_->is_newest() && (!slot_ || slot_->replacements() == replacements_);
     }
     [[nodiscard]] snapshot_pages& pages() const noexcept { return *pages_; }
+    /// Moves on to the newest block (snapshot_pages::renew). Returns false where it cannot: the
+    /// segment was replaced. Throws what reading on throws, and too_old_error.
+    [[nodiscard]] bool renew(std::uint64_t most_bytes);
     /// Throws schema_error, usage_error when the state has no such type.
     [[nodiscard]] const type_windows& find_type(const type_schema& schema) {
         return find_or_create_type(schema);
     }
     [[nodiscard]] const type_windows* find_type(const std::string& name) const noexcept;
+    [[nodiscard]] const open_options& options() const noexcept { return options_; }
 
 private:
     void begin();
+    void announce();
     void map(const std::filesystem::path& folder);
     void use_addresses(address_space& range) override;
 
     open_options options_;
     std::chrono::steady_clock::time_point taken_;
     std::uint64_t replacements_ = 0;    ///< of the segment, before it was opened
+    std::uint64_t types_added_ = 0;     ///< to it, before its catalogue was read
     std::optional<snapshot_slot> slot_; ///< empty where this process may not announce anything
     std::optional<before_images> images_;
     mutable std::optional<snapshot_pages> pages_; ///< memory that fills itself

@@ -25,6 +25,7 @@ namespace {
 /// What snapshots were good for.
 struct outcomes {
     std::uint64_t whole = 0;
+    std::uint64_t renewed = 0;
     std::uint64_t too_old = 0;
 };
 
@@ -46,6 +47,10 @@ public:
         const window& file = *files[random.below(static_cast<std::uint32_t>(files.size()))];
         const std::size_t at = random.below(static_cast<std::uint32_t>(file.bytes()));
         chainbase::detail::guarded([&] { chainbase::detail::touch(file.base() + at, 1); });
+    }
+    void renew(test::snapshot expected, std::uint64_t most_bytes) {
+        expect(segment_.renew(most_bytes), "not renewed");
+        expected_ = std::move(expected);
     }
     void check() {
         const test::snapshot found = bytes_of(segment_);
@@ -85,6 +90,12 @@ void walk(std::uint64_t seed, std::uint64_t operations, walk_options options, ou
             const bool is_end = random.chance(20);
             try {
                 if (random.chance(200)) held[which]->touch(random);
+                if (random.chance(60)) {
+                    held[which]->renew(*expected, random.chance(100) ? 0 : UINT64_MAX);
+                    expect(block_of(held[which]->segment()) == newest, "not the newest block");
+                    ++seen.renewed;
+                    if (random.chance(300)) held[which]->check();
+                }
                 if (!is_end) continue;
                 held[which]->check();
                 ++seen.whole;
@@ -104,8 +115,9 @@ TEST_CASE("snapshots hold what the state was, under random changes and sessions"
     for (const std::uint32_t objects : {5, 40, 300})
         walk(seed++, test_operations(30'000) / 3,
              {.changes = {.objects = objects, .spread = 10}, .max_depth = 6}, seen);
-    WARN(seen.whole << " whole, " << seen.too_old << " too old");
+    WARN(seen.whole << " whole, " << seen.renewed << " renewed, " << seen.too_old << " too old");
     CHECK(seen.whole > test_operations(30'000) / 300);
+    CHECK(seen.renewed > test_operations(30'000) / 300);
     CHECK(seen.too_old > 10);
 }
 
@@ -125,13 +137,17 @@ TEST_CASE("readers in other threads see whole snapshots while the state changes"
     std::map<block_key, std::uint64_t> expected; ///< digests
     std::vector<std::string> wrong;
     std::atomic<bool> is_over{false};
-    std::atomic<std::uint64_t> whole{0}, too_old{0}, busy{0};
+    std::atomic<std::uint64_t> whole{0}, renewed{0}, too_old{0}, busy{0};
     const auto read = [&] {
-        while (!is_over) {
+        std::unique_ptr<snapshot_segment> taken;
+        for (unsigned turns = 0; !is_over; ++turns) {
             try {
-                snapshot_segment taken(folder / "state", reading());
-                const std::uint64_t digest = bytes_of(taken).digest();
-                const block_key block = block_of(taken);
+                if (taken && turns % 8 != 0 && taken->renew(UINT64_MAX))
+                    ++renewed;
+                else
+                    taken = std::make_unique<snapshot_segment>(folder / "state", reading());
+                const std::uint64_t digest = bytes_of(*taken).digest();
+                const block_key block = block_of(*taken);
                 for (bool is_known = false; !is_known && !is_over; std::this_thread::yield()) {
                     const std::lock_guard alone(mutex);
                     const auto found = expected.find(block);
@@ -139,12 +155,14 @@ TEST_CASE("readers in other threads see whole snapshots while the state changes"
                     if (found->second == digest)
                         ++whole;
                     else
-                        wrong.push_back("revision " + std::to_string(taken.block().revision));
+                        wrong.push_back("revision " + std::to_string(taken->block().revision));
                 }
             } catch (const too_old_error&) {
                 ++too_old;
+                taken.reset();
             } catch (const busy_error&) {
                 ++busy;
+                taken.reset();
             } catch (const error& e) {
                 const std::lock_guard alone(mutex);
                 wrong.push_back(e.what());
@@ -192,8 +210,8 @@ TEST_CASE("readers in other threads see whole snapshots while the state changes"
     is_over = true;
     for (std::thread& reader : readers)
         reader.join();
-    WARN("seed " << seed << ": " << whole << " whole, " << too_old << " too old, " << busy
-                 << " busy");
+    WARN("seed " << seed << ": " << whole << " whole, " << renewed << " renewed, " << too_old
+                 << " too old, " << busy << " busy");
     INFO((wrong.empty() ? "" : wrong.front()));
     CHECK(wrong.empty());
 }
