@@ -111,6 +111,10 @@ void before_images::throw_over(const char* why) const {
                         " cannot be read on: " + why + "; take a new one");
 }
 
+void before_images::throw_restless() const {
+    throw busy_error(name_ + ": the writer rolls back all the time; try again");
+}
+
 bool before_images::is_at(const std::string& name) const noexcept {
     return chainbase::is_at(file_, name);
 }
@@ -137,7 +141,7 @@ void before_images::with_images(void (*copy)(void*), void* with) {
         then();
         const log_time lowest = lowest_since(turn_);
         reading fresh;
-        const bool is_whole = read_back_to(std::min(read_to_, lowest), fresh);
+        const bool is_whole = read_back(load(log().tail), std::min(read_to_, lowest), fresh);
         then();
         const bool is_same = load(words().turn) == turn;
         if (is_same) {
@@ -154,15 +158,15 @@ void before_images::with_images(void (*copy)(void*), void* with) {
             is_torn_ = false;
             return;
         }
-        if (std::chrono::steady_clock::now() > end)
-            throw busy_error(name_ + ": the writer rolls back all the time; try again");
+        if (std::chrono::steady_clock::now() > end) throw_restless();
+        const std::uint64_t next = wait_for_even_turn();
+        then();
+        (void)catch_up(load(log().completed), next); // so that less is to be read the next time
     }
 }
 
-bool before_images::read_back_to(log_time until, reading& into) const {
+bool before_images::read_back(log_position at, log_time until, reading& into) const {
     constexpr std::uint64_t chunk_bytes = undo_log_view::chunk_bytes;
-    std::uint64_t at =
-        load(reinterpret_cast<const log_words*>(header_ + sizeof(window_header))->tail);
     then();
     std::uint64_t expected = 0; // sequence
     for (;;) {
@@ -240,23 +244,46 @@ void before_images::drop_from(log_time time) noexcept {
     }
 }
 
+std::uint64_t before_images::unread_bytes() const noexcept {
+    const log_time newest = load(words().end.time);
+    return newest > read_to_ ? newest - read_to_ : 0;
+}
+
 block_end before_images::find_newest() {
-    struct {
-        const before_images& of;
-        block_end end;
-        bool is_whole;
-    } newest{*this, {}, false};
-    const bool is_there = wait_until([&] {
-        with_images(
-            [](void* with) {
-                auto& found = *static_cast<decltype(newest)*>(with);
-                found.is_whole = found.of.read_end(found.end);
-            },
-            &newest);
-        return newest.is_whole;
-    });
-    if (!is_there) throw busy_error(name_ + ": the writer died while a block ended; try again");
-    return newest.end;
+    const auto end = std::chrono::steady_clock::now() + patience;
+    for (;;) {
+        const std::uint64_t turn = wait_for_even_turn();
+        then();
+        block_end newest{};
+        if (read_end(newest) && catch_up(newest.position, turn)) return newest;
+        require_usable();
+        if (std::chrono::steady_clock::now() > end) throw_restless();
+    }
+}
+
+/// What is below `at` stays as it is unless the writer rolls back to below it, so it does not
+/// matter what else is rolled back meanwhile. `at` was read in `turn`, which was even.
+bool before_images::catch_up(log_position at, std::uint64_t turn) {
+    const log_time read = std::min(read_to_, lowest_since(turn_));
+    reading fresh;
+    const bool is_whole = read_back(at, read, fresh);
+    then();
+    const std::uint64_t now = wait_for_even_turn();
+    then();
+    const log_time lowest = lowest_since(turn_);
+    const log_time later = lowest_since(turn);
+    then();
+    if (fresh.end == 0 || load(words().turn) != now || later < fresh.end) return false;
+    require_usable();
+    const log_time known = std::min(read_to_, lowest);
+    if (fresh.end <= known) return true; // nothing was to be read
+    if (known != read || !is_whole) return false;
+    is_torn_ = true;
+    drop_from(lowest);
+    take(fresh);
+    turn_ = now;
+    is_torn_ = false;
+    return true;
 }
 
 void before_images::move_to(const block_end& to) {

@@ -52,6 +52,8 @@ public:
 
     /// @name Moving on to a newer block
     /// @{
+    /// How many bytes of the log that will read, at least.
+    [[nodiscard]] std::uint64_t unread_bytes() const noexcept;
     /// The end of the newest block, up to which the records are read now. Throws as with_images.
     [[nodiscard]] block_end find_newest();
     /// Calls visit(offset, bytes) for all bytes that differ between from() and `to`, which
@@ -92,6 +94,9 @@ private:
         log_time end = 0;
     };
 
+    [[nodiscard]] const log_words& log() const noexcept {
+        return *reinterpret_cast<const log_words*>(header_ + sizeof(window_header));
+    }
     [[nodiscard]] const snapshot_words& words() const noexcept {
         return *reinterpret_cast<const snapshot_words*>(header_ + sizeof(window_header) +
                                                         sizeof(log_words));
@@ -101,9 +106,11 @@ private:
     [[nodiscard]] bool read_end(block_end& end) const noexcept;
     [[nodiscard]] std::uint64_t wait_for_even_turn() const;
     [[nodiscard]] log_time lowest_since(std::uint64_t turn) const noexcept;
-    /// Reads the records between `until` and the tail. Returns false when they do not lead there,
-    /// which is damage unless the log changed meanwhile.
-    [[nodiscard]] bool read_back_to(log_time until, reading& into) const;
+    [[noreturn]] void throw_restless() const;
+    [[nodiscard]] bool catch_up(log_position at, std::uint64_t turn);
+    /// Reads the records between `until` and `at`. Returns false when they do not lead there, which
+    /// is damage unless the log changed meanwhile.
+    [[nodiscard]] bool read_back(log_position at, log_time until, reading& into) const;
     [[nodiscard]] static bool split(std::span<const std::byte> piece, log_time begin,
                                     reading& into);
     void take(reading& what);

@@ -4,33 +4,36 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace chainbase {
 
 /// A snapshot for all threads of a server: they share one, so that a page is copied once for all,
-/// and change to a newer one between requests. There are two, of which one is renewed while the
-/// other one is read.
+/// and change to a newer one between requests. There are two, of which a thread of the pool renews
+/// one while the other one is read.
 ///
 ///     read_pool pool(db);
 ///     const amount held = pool.read([&](const snapshot& then) {
 ///         return then.get<account, by_name>("alice").balance;
 ///     });
 ///
-/// Thread-safe; the destructor requires that nobody reads.
+/// Thread-safe; the destructor requires that nobody reads. A forked child cannot use it.
 class read_pool {
 public:
     struct options {
-        /// A request that begins while there is a newer block reads a snapshot that is no older,
-        /// but for the time that another thread renews the next one; up to ten times as old if
-        /// renewing would else take more than a fifth of the time.
+        /// A request reads a snapshot that was the newest one so long ago at most; up to ten times
+        /// as long where renewing takes a quarter of it or more. 0: that was the newest one when
+        /// the request began.
         std::chrono::milliseconds most_age{10};
-        /// A snapshot of `most_age` that has taken more memory gives it back.
+        /// A snapshot that has taken more memory gives it back.
         std::uint64_t most_bytes = std::uint64_t{256} << 20;
     };
 
@@ -64,23 +67,33 @@ public:
     [[nodiscard]] std::shared_ptr<const snapshot> current();
 
     /// How many snapshots it has taken, or renewed.
-    [[nodiscard]] std::uint64_t taken() const noexcept { return taken_; }
+    [[nodiscard]] std::uint64_t taken() const;
 
 private:
+    using clock = std::chrono::steady_clock;
     static constexpr unsigned most_tries = 10;
 
-    [[nodiscard]] bool is_fresh(const snapshot& one) const;
-    [[nodiscard]] std::shared_ptr<snapshot> last() const;
-    [[nodiscard]] std::shared_ptr<snapshot> next();
+    void work();
+    [[nodiscard]] std::shared_ptr<snapshot> next(std::shared_ptr<snapshot> former) const;
+    [[nodiscard]] clock::duration most_age() const noexcept;
 
     std::function<std::unique_ptr<snapshot>()> take_;
     options how_;
-    std::mutex taking_;                ///< held while one is taken
-    std::shared_ptr<snapshot> former_; ///< protected by taking_
-    mutable std::mutex mutex_;
-    std::shared_ptr<snapshot> last_; ///< protected by mutex_
-    std::atomic<std::chrono::nanoseconds::rep> took_{0};
-    std::atomic<std::uint64_t> taken_{0};
+    std::atomic<clock::duration> took_{};        ///< the last renewal
+    std::atomic<clock::time_point> newest_at_{}; ///< when the last one was known to be the newest
+
+    mutable std::mutex mutex_; ///< for what follows
+    std::condition_variable changed_;
+    std::shared_ptr<snapshot> last_;
+    std::shared_ptr<snapshot> former_;
+    std::exception_ptr failure_; ///< of the last renewal
+    std::uint64_t begun_ = 0;    ///< renewals
+    std::uint64_t done_ = 0;
+    std::uint64_t taken_ = 0;
+    unsigned waiting_ = 0; ///< requests
+    bool is_asked_ = false;
+    bool is_over_ = false;
+    std::thread worker_;
 };
 
 } // namespace chainbase

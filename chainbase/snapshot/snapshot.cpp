@@ -19,7 +19,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
+const trace::site renewal("snapshot.renew");
 const trace::counter snapshots_taken("snapshot.taken");
+
+constexpr unsigned most_tries = 10;
 
 } // namespace
 
@@ -27,7 +30,6 @@ const trace::counter snapshots_taken("snapshot.taken");
 
 std::unique_ptr<snapshot_segment>
 snapshot_segment::take(const fs::path& state, const open_options& options, lost_page what) {
-    constexpr unsigned most_tries = 10;
     for (unsigned tries = 1;; ++tries) {
         try {
             return std::make_unique<snapshot_segment>(state, options, what);
@@ -81,17 +83,48 @@ void snapshot_segment::announce() {
     if (slot_) slot_->announce({images_->from().time, images_->from().epoch});
 }
 
-/// The log of the former block is kept until the pages are those of the new one.
 bool snapshot_segment::renew(std::uint64_t most_bytes) {
+    const trace::span timed(renewal);
     if (slot_ && slot_->replacements() != replacements_) return false;
-    taken_ = std::chrono::steady_clock::now();
-    pages_->renew(most_bytes);
-    announce();
+    try {
+        if (pages_->page_bytes() > most_bytes) pages_->give_back();
+        if (!move_on()) begin_again();
+    } catch (...) {
+        pages_->give_back(); // some may be of another block
+        throw;
+    }
     const std::uint64_t types = slot_ ? slot_->types_added() : 0;
     refresh_files(!slot_ || types != types_added_);
     types_added_ = types;
-    pages_->require_usable();
     return true;
+}
+
+/// From block to block by the records between. The log of the former one is kept until the pages
+/// are those of the new one. Returns false where that is not possible, or where reading the records
+/// costs more than copying all pages does.
+bool snapshot_segment::move_on() {
+    if (images_->unread_bytes() > pages_->page_bytes()) return false;
+    try {
+        const auto now = std::chrono::steady_clock::now();
+        pages_->move_on();
+        announce();
+        pages_->require_usable();
+        taken_ = now;
+        return true;
+    } catch (const too_old_error&) {
+        return false;
+    }
+}
+
+void snapshot_segment::begin_again() {
+    for (unsigned tries = 1;; ++tries) {
+        try {
+            begin();
+            return pages_->copy_again();
+        } catch (const too_old_error&) { // a rollback of its block meanwhile
+            if (tries == most_tries) throw;
+        }
+    }
 }
 
 /// A page that was lost meanwhile looks like damage.
@@ -151,10 +184,7 @@ snapshot::~snapshot() {
 void snapshot::renew(std::uint64_t most_bytes) {
     for (std::unique_ptr<type>& one : types_)
         if (one) one = std::make_unique<type>(one->windows, one->make);
-    try {
-        if (segment_->renew(most_bytes)) return;
-    } catch (const too_old_error&) { // another one can be had
-    }
+    if (segment_->renew(most_bytes)) return;
     auto newer = snapshot_segment::take(segment_->state(), segment_->options());
     for (std::unique_ptr<type>& one : types_) {
         if (one) one->windows = newer->find_type(one->windows->name);

@@ -118,10 +118,6 @@ bool snapshot_pages::has_lost_page() const {
 
 void snapshot_pages::give_back() {
     const std::lock_guard alone(mutex_);
-    drop_all();
-}
-
-void snapshot_pages::drop_all() {
     const std::size_t bytes = range_.window_bytes() * range_.windows();
     if (mprotect(range_.base(), bytes, PROT_NONE) != 0)
         throw_file_error(memory_name, "take access to");
@@ -132,32 +128,30 @@ void snapshot_pages::drop_all() {
         throw_file_error(memory_name, "give back");
 }
 
-void snapshot_pages::renew(std::uint64_t most_bytes) {
-    origin_.require_here("a snapshot");
+void snapshot_pages::move_on() {
     const std::lock_guard alone(mutex_);
-    if (lost_) std::rethrow_exception(lost_);
     const block_end to = images_.find_newest();
-    const bool keeps = filled_.size() * small_step <= most_bytes;
-    if (keeps)
-        images_.each_change_until(to, [&](std::uint64_t offset, std::uint64_t bytes) {
-            const std::uint64_t last = (offset + bytes - 1) / page;
-            for (std::uint64_t at = offset / page; at <= last; ++at)
-                if (const auto found = filled_.find(at / pages_of_step); found != filled_.end())
-                    found->second |= static_cast<std::uint16_t>(1U << at % pages_of_step);
-        });
+    images_.each_change_until(to, [&](std::uint64_t offset, std::uint64_t bytes) {
+        const std::uint64_t last = (offset + bytes - 1) / page;
+        for (std::uint64_t at = offset / page; at <= last; ++at)
+            if (const auto found = filled_.find(at / pages_of_step); found != filled_.end())
+                found->second |= static_cast<std::uint16_t>(1U << at % pages_of_step);
+    });
     images_.move_to(to);
-    if (!keeps) return drop_all();
-    try {
-        copy_again();
-    } catch (...) {
-        drop_all(); // some are of the new block and some are not
-        throw;
-    }
+    copy_marked();
 }
 
-/// Many at once: looking for new records costs as much as a few pages.
 void snapshot_pages::copy_again() {
-    constexpr std::size_t most = large_step;
+    const std::lock_guard alone(mutex_);
+    for (auto& [step, changed] : filled_)
+        changed = UINT16_MAX;
+    copy_marked();
+}
+
+/// Many at once, since looking for new records costs as much as a few pages; not so many that a
+/// writer that rolls back often always does so meanwhile.
+void snapshot_pages::copy_marked() {
+    constexpr std::size_t most = 2 * small_step;
     struct run {
         std::uint64_t begin;
         std::span<std::byte> into;

@@ -53,9 +53,12 @@ public:
     /// Gives the memory back: what is read next is copied again. Requires that no thread reads, and
     /// ends the validity of what was read.
     void give_back();
-    /// Moves on to the newest block: pages that changed are copied again, or given back if it holds
-    /// more than `most_bytes`. Requires and ends the same. Throws what filling a page throws.
-    void renew(std::uint64_t most_bytes);
+    /// Moves `images` on to the newest block, and copies pages again that changed. Requires and
+    /// ends the same. Throws what filling a page throws; then pages must be copied again or given
+    /// back.
+    void move_on();
+    /// Copies all pages again: `images` began anew. The same holds.
+    void copy_again();
     /// Bytes of memory that it holds, records included.
     [[nodiscard]] std::uint64_t bytes() const;
     /// Without the records.
@@ -74,9 +77,7 @@ private:
     /// Makes the page readable. Returns false if it is already. Throws as before_images.
     [[nodiscard]] bool fill(std::uint64_t offset);
     void copy(std::uint64_t offset, std::span<std::byte> into) const;
-    /// Those pages that are marked as changed.
-    void copy_again();
-    void drop_all();
+    void copy_marked();
     [[nodiscard]] std::uint64_t step() const noexcept;
     /// Makes it a page of zeros. Returns false where that is not wanted.
     [[nodiscard]] bool lose(std::uint64_t offset, const std::exception_ptr& why) noexcept;
@@ -87,7 +88,7 @@ private:
     file_descriptor memory_;
     std::unordered_map<std::size_t, file_descriptor> files_; ///< by window
     mutable std::mutex mutex_;
-    /// What is filled, by the smaller step; a bit for each page that changed since.
+    /// What is filled, by the smaller step; a bit for each page to copy again.
     std::unordered_map<std::uint64_t, std::uint16_t> filled_;
     std::uint64_t pages_ = 0;
     std::size_t small_ = 0; ///< small steps

@@ -38,8 +38,9 @@ public:
         return images_->is_newest() && (!slot_ || slot_->replacements() == replacements_);
     }
     [[nodiscard]] snapshot_pages& pages() const noexcept { return *pages_; }
-    /// Moves on to the newest block (snapshot_pages::renew). Returns false where it cannot: the
-    /// segment was replaced. Throws what reading on throws, and too_old_error.
+    /// Moves on to the newest block. Returns false where it cannot: the segment was replaced.
+    /// Throws what taking one throws. Requires that no thread reads, and ends the validity of what
+    /// was read; pages beyond `most_bytes` are given back.
     [[nodiscard]] bool renew(std::uint64_t most_bytes);
     /// Throws schema_error, usage_error when the state has no such type.
     [[nodiscard]] const type_windows& find_type(const type_schema& schema) {
@@ -51,6 +52,8 @@ public:
 private:
     void begin();
     void announce();
+    [[nodiscard]] bool move_on();
+    void begin_again();
     void map(const std::filesystem::path& folder);
     void use_addresses(address_space& range) override;
 

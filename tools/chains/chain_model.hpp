@@ -67,11 +67,6 @@ public:
     /// objects in the cache. Changes nothing.
     virtual void look_up_noted() = 0;
 
-    /// Runs a query as a node's API users would: `question` selects its kind (an account by name, a
-    /// comment with its votes, the next cash-outs, ...) and its subject. Returns a number that
-    /// depends on everything read. Any thread, under the state's read lock.
-    [[nodiscard]] virtual std::uint64_t answer(std::uint64_t question) const = 0;
-
     /// Moves up to `limit` finished objects that can no longer be undone to the archive, as changes
     /// of the current session. Returns how many: 0 in a chain without finished objects. See
     /// archive::lifecycle.

@@ -22,6 +22,7 @@ struct known_chain {
     std::string_view name;
     block_decoder decode;
     model_maker make_model;
+    answerer answer;
 };
 
 template <typename Operation>
@@ -35,11 +36,13 @@ std::unique_ptr<chain_model> without_archive(database& state, archive::store&) {
 }
 
 constexpr std::array known_chains{
-    known_chain{social::chain_name, decode<social::operation>, social::make_model},
-    known_chain{social::generated_chain_name, decode<social::operation>, social::make_model},
-    known_chain{swap::chain_name, decode<swap::operation>, without_archive<swap::make_model>},
+    known_chain{social::chain_name, decode<social::operation>, social::make_model, social::answer},
+    known_chain{social::generated_chain_name, decode<social::operation>, social::make_model,
+                social::answer},
+    known_chain{swap::chain_name, decode<swap::operation>, without_archive<swap::make_model>,
+                swap::answer},
     known_chain{payments::chain_name, decode<payments::operation>,
-                without_archive<payments::make_model>},
+                without_archive<payments::make_model>, payments::answer},
 };
 static_assert(std::ranges::equal(known_chains, chain_names, {}, &known_chain::name));
 
@@ -118,6 +121,10 @@ void require_known_chain(std::string_view chain) {
 
 block_decoder decoder_of(std::string_view chain) {
     return find(chain).decode;
+}
+
+answerer answerer_of(std::string_view chain) {
+    return find(chain).answer;
 }
 
 std::unique_ptr<chain_model> make_chain_model(std::string_view chain, database& state,

@@ -3,6 +3,7 @@
 #include <archive/fwd.hpp>
 #include <tools/chains/chain_model.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -10,6 +11,7 @@
 namespace chainbase {
 
 class database;
+class snapshot;
 
 /// Throws usage_error naming the known chains unless `chain` is one of them. Call it before making
 /// a state for it.
@@ -27,19 +29,30 @@ using block_decoder = std::shared_ptr<const decoded_block> (*)(byte_view encoded
 [[nodiscard]] std::unique_ptr<chain_model> make_chain_model(std::string_view chain, database& state,
                                                             archive::store& rows);
 
+/// Answers a query as a node's API users would make it: `question` selects its kind (an account by
+/// name, a comment with its votes, the next cash-outs, ...) and its subject. Returns a number that
+/// depends on everything read. Throws what reading a snapshot throws. Any thread.
+using answerer = std::uint64_t (*)(const snapshot& from, std::uint64_t question);
+
+/// That of a chain. Throws usage_error for an unknown chain.
+[[nodiscard]] answerer answerer_of(std::string_view chain);
+
 /// The models alone: the rules of each chain's README.md over a database. Payments and swap never
 /// finish an object, so they archive nothing; social moves paid comments to the table "comment" of
 /// `rows`, found by id and by (author, permlink).
 /// @{
 namespace payments {
 [[nodiscard]] std::unique_ptr<chain_model> make_model(database& state);
-}
+[[nodiscard]] std::uint64_t answer(const snapshot& from, std::uint64_t question);
+} // namespace payments
 namespace swap {
 [[nodiscard]] std::unique_ptr<chain_model> make_model(database& state);
-}
+[[nodiscard]] std::uint64_t answer(const snapshot& from, std::uint64_t question);
+} // namespace swap
 namespace social {
 [[nodiscard]] std::unique_ptr<chain_model> make_model(database& state, archive::store& rows);
-}
+[[nodiscard]] std::uint64_t answer(const snapshot& from, std::uint64_t question);
+} // namespace social
 /// @}
 
 } // namespace chainbase

@@ -77,22 +77,6 @@ public:
         ++totals_.payments;
     }
 
-    // --- what users ask ---
-
-    /// An account by name, or how many of ten neighbours have money.
-    [[nodiscard]] std::uint64_t answer(std::uint64_t question) const override {
-        const std::uint32_t accounts = state_.template next_id<account_object>().value;
-        if (accounts == 0) return 0;
-        const auto number = static_cast<std::uint32_t>(question / 4 % accounts);
-        if (question % 4 != 0)
-            return static_cast<std::uint64_t>(
-                account(state_.get(id<account_object>(number)).name).balance);
-        std::uint64_t with_money = 0;
-        for (std::uint32_t at = number; at < accounts && at < number + 10; ++at)
-            with_money += state_.get(id<account_object>(at)).balance > 0 ? 1 : 0;
-        return with_money;
-    }
-
     // --- what a replay is judged by ---
 
     [[nodiscard]] named_counts oracle() const override {

@@ -280,17 +280,6 @@ public:
         ++totals_.deleted_comments;
     }
 
-    // --- what users ask ---
-
-    /// Of ten queries, six look up an account by name, three a comment by permlink with its votes,
-    /// one the next cash-outs.
-    [[nodiscard]] std::uint64_t answer(std::uint64_t question) const override {
-        const auto about = static_cast<std::uint32_t>(question / 10);
-        const std::uint64_t kind = question % 10;
-        if (kind < 6) return about_account(about);
-        return kind < 9 ? about_comment(about) : next_cashouts(about);
-    }
-
     // --- what a replay is judged by ---
 
     [[nodiscard]] named_counts oracle() const override {
@@ -439,41 +428,6 @@ private:
         for (auto at = votes.lower_bound(on); at != votes.end() && at->comment == on;
              at = votes.lower_bound(on))
             state_.remove(*at);
-    }
-
-    [[nodiscard]] std::uint64_t about_account(std::uint32_t number) const {
-        const auto accounts = static_cast<std::uint32_t>(global().accounts);
-        if (accounts == 0) return 0;
-        const account_object& one = account(state_.get(id<account_object>(number % accounts)).name);
-        return static_cast<std::uint64_t>(one.balance) + one.posts + one.votes;
-    }
-
-    [[nodiscard]] std::uint64_t about_comment(std::uint32_t number) const {
-        const auto comments = static_cast<std::uint32_t>(global().comments);
-        if (comments == 0) return 0;
-        const auto by_id = comments_.find(id<comment_object>(number % comments));
-        if (!by_id) return 0;
-        const auto one =
-            comments_.template find<by_permlink>(by_id->template get<&comment_object::author>(),
-                                                 by_id->template get<&comment_object::permlink>());
-        if (!one) return 0; // archived between the two lookups
-        std::uint64_t sum = one->template get<&comment_object::body_bytes>();
-        const auto [begin, end] =
-            state_.template view<vote_object, by_comment_voter>().equal_range(one->id());
-        for (auto at = begin; at != end; ++at)
-            sum += static_cast<std::uint64_t>(at->rshares) ^ at->voter.value;
-        return sum;
-    }
-
-    /// A page of twenty cash-outs, starting at a time.
-    [[nodiscard]] std::uint64_t next_cashouts(std::uint32_t number) const {
-        const auto waiting = state_.template view<comment_object, by_cashout_time>();
-        const std::int64_t from = global().head_time + 1 + number % (7 * 24 * 3600);
-        std::uint64_t sum = 0;
-        int left = 20;
-        for (auto at = waiting.lower_bound(from); at != waiting.end() && left > 0; ++at, --left)
-            sum += at->votes + at->children;
-        return sum;
     }
 
     [[nodiscard]] int128 sum_of_balances() const {

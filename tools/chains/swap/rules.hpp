@@ -84,25 +84,6 @@ public:
         ++totals_.swaps;
     }
 
-    // --- what users ask ---
-
-    /// A pair's reserves by number, or an owner's totals by name.
-    [[nodiscard]] std::uint64_t answer(std::uint64_t question) const override {
-        const std::uint64_t which = question / 2;
-        const std::uint32_t pairs = state_.template next_id<pair_object>().value;
-        const std::uint32_t owners = state_.template next_id<owner_object>().value;
-        if (pairs == 0 || owners == 0) return 0;
-        if (question % 2 == 0) {
-            const id<pair_object> one(static_cast<std::uint32_t>(which % pairs));
-            const auto& pair =
-                state_.template get<pair_object, by_pair_id>(state_.get(one).pair_id);
-            return static_cast<std::uint64_t>(pair.reserve0) ^
-                   static_cast<std::uint64_t>(pair.reserve1);
-        }
-        const id<owner_object> one(static_cast<std::uint32_t>(which % owners));
-        return state_.template get<owner_object, by_name>(state_.get(one).name).swaps;
-    }
-
     // --- what a replay is judged by ---
 
     [[nodiscard]] named_counts oracle() const override {

@@ -1,11 +1,11 @@
-#include <chainbase/database.hpp>
 #include <tools/driver/live/readers.hpp>
 
 #include <random>
 
 namespace chainbase::driver::live {
 
-readers::readers(chain_state& state, const options& how) : state_(state), how_(how) {
+readers::readers(chain_state& state, const options& how)
+    : answer_(answerer_of(state.chain())), pool_(state.state()), how_(how) {
     for (unsigned i = 0; i < how.threads; ++i) {
         reader& own = *readers_.emplace_back(std::make_unique<reader>());
         own.thread = std::thread([this, &own, i] {
@@ -31,14 +31,14 @@ void readers::ask(reader& own, unsigned number) {
     const auto apart = thinks ? std::chrono::duration_cast<nanoseconds>(
                                     std::chrono::duration<double>(1 / how_.questions_per_second))
                               : nanoseconds(0);
-    const database& state = state_.state();
     auto due = clock::now();
     while (!stopping_) {
         if (thinks)
             std::this_thread::sleep_until(due);
         else
             due = clock::now();
-        state.with_read_lock([&] { return state_.model().answer(random()); });
+        const std::uint64_t question = random();
+        pool_.read([&](const snapshot& from) { return answer_(from, question); });
         const nanoseconds took = clock::now() - due;
         const std::lock_guard lock(own.mutex);
         own.seen.record(took);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chainbase/snapshot/read_pool.hpp>
+#include <tools/chains/chains.hpp>
 #include <tools/driver/chain_state.hpp>
 #include <tools/driver/live/latencies.hpp>
 
@@ -13,7 +15,7 @@
 
 namespace chainbase::driver::live {
 
-/// Threads that query a node as API users do, each query under the read lock, while another thread
+/// Threads that query a node as API users do, each query in a snapshot, while another thread
 /// writes. Latency counts from the query's due time, even when the one before was late: users do
 /// not wait until the node has time.
 class readers {
@@ -46,7 +48,8 @@ private:
 
     void ask(reader& own, unsigned number);
 
-    chain_state& state_;
+    answerer answer_;
+    read_pool pool_;
     options how_;
     std::atomic<bool> stopping_{false};
     std::vector<std::unique_ptr<reader>> readers_;
