@@ -307,14 +307,15 @@ def test_the_readers_report_names_every_setting(report, inspect):
         *("--inspect", inspect),
     )
     rows = {row["operation"] for row in found["rows"]}
-    may_be_zero = {"snapshot_mismatches", "snapshot_too_old"}
+    ways = ("snapshot", "renewed", "pool")
+    may_be_zero = {f"{way}_{one}" for way in ways for one in ("mismatches", "too_old")}
     assert all(row["value"] > 0 for row in found["rows"] if row["operation"] not in may_be_zero)
-    for setting in ("alone", "pausing", "low_priority", "busy", "locked", "snapshot"):
+    for setting in ("alone", "pausing", "low_priority", "busy", "locked", "copied", *ways):
         assert {f"block_{setting}", f"block_lock_{setting}"} <= rows
         assert (f"block_to_alone_{setting}" in rows) == (setting != "alone")
-    reads = {f"snapshot_{one}" for one in ("open", "page", "read", "read_p99", "read_first_p99")}
-    assert reads | may_be_zero <= rows
-    assert [r["value"] for r in found["rows"] if r["operation"] == "snapshot_mismatches"] == [0]
+    reads = {f"{way}_{one}" for way in ways for one in ("read", "read_p99", "read_first_p99")}
+    assert reads | may_be_zero | {"snapshot_open", "snapshot_page", "snapshot_refresh"} <= rows
+    assert [r["value"] for r in found["rows"] if "_mismatches" in r["operation"]] == [0] * 3
 
 
 # --- root ---

@@ -1,4 +1,5 @@
 #include <chainbase/database.hpp>
+#include <chainbase/snapshot/read_pool.hpp>
 #include <chainbase/snapshot/snapshot.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/trace/trace_histogram.hpp>
@@ -170,9 +171,16 @@ private:
 /// and then all of them.
 class reading_threads {
 public:
+    enum class way {
+        locked,
+        snapshot, ///< a new one each time
+        renewed,  ///< one for each thread, moved on each time
+        pool,     ///< what a server has: one for all, the newest when a request begins
+        copied,   ///< under the read lock, which a fork would have to hold all the time
+    };
     using times = trace::histogram;
     struct costs {
-        times open;  ///< a snapshot
+        times open;  ///< a snapshot, its renewal, or a copy
         times first; ///< a look-up whose pages may not be there
         times again; ///< the same look-up
         std::uint64_t pages = 0;
@@ -181,13 +189,19 @@ public:
         std::uint64_t too_old = 0;
     };
 
-    reading_threads(std::size_t threads, const block_writer& writer, bool by_snapshot)
-        : writer_(writer), found_(threads) {
+    reading_threads(std::size_t threads, const block_writer& writer, way how)
+        : writer_(writer), pool_(writer.db()), found_(threads) {
         for (std::size_t i = 0; i < threads; ++i)
-            threads_.emplace_back([this, i, by_snapshot] {
+            threads_.emplace_back([this, i, how] {
                 std::mt19937_64 random(i);
-                for (std::uint64_t turn = 0; !is_over_; ++turn)
-                    by_snapshot ? read_snapshot(found_[i], random, turn) : read_locked(random);
+                std::optional<snapshot> own;
+                for (std::uint64_t turn = 0; !is_over_; ++turn) {
+                    try {
+                        read(how, found_[i], own, names(random), turn);
+                    } catch (const too_old_error&) {
+                        ++found_[i].too_old;
+                    }
+                }
             });
     }
     ~reading_threads() { (void)end(); }
@@ -230,36 +244,62 @@ private:
             name = std::string_view("account" + std::to_string(random() % writer_.objects()));
         return some;
     }
-    void read_locked(std::mt19937_64& random) const {
-        const auto some = names(random);
+    using account_names = std::vector<account_name>;
+
+    void read(way how, costs& into, std::optional<snapshot>& own, const account_names& some,
+              std::uint64_t turn) {
+        switch (how) {
+        case way::locked:
+            return read_locked(some);
+        case way::copied:
+            return copy(into);
+        case way::pool:
+            return pool_.read([&](const snapshot& then) { look(into, then, some, turn); });
+        case way::renewed:
+            if (own) {
+                time(into.open, [&] { own->renew(); });
+                return look(into, *own, some, turn);
+            }
+            [[fallthrough]];
+        case way::snapshot:
+            own.reset();
+            time(into.open, [&] { own.emplace(writer_.db()); });
+            return look(into, *own, some, turn);
+        }
+    }
+    void read_locked(const account_names& some) const {
         writer_.db().with_read_lock([&] {
             for (const auto& name : some)
                 (void)writer_.db().get<ordered_account, named>(name);
         });
     }
-    void read_snapshot(costs& into, std::mt19937_64& random, std::uint64_t turn) const {
-        const auto some = names(random);
-        try {
-            const auto begin = steady::now();
-            std::optional<snapshot> then;
-            time(into.open, [&] { then.emplace(writer_.db()); });
-            for (times* each : {&into.first, &into.again})
-                for (const auto& name : some)
-                    time(*each, [&] { (void)then->get<ordered_account, named>(name); });
-            if (turn % turns_between_walks == 0) {
-                std::int64_t sum = 0;
-                for (const ordered_account& one : then->objects<ordered_account>())
-                    sum += one.savings;
-                into.mismatches += sum != 0;
-                into.pages += then->costs().pages;
-                into.nanoseconds += nanoseconds_of(steady::now() - begin);
-            }
-        } catch (const too_old_error&) {
-            ++into.too_old;
-        }
+    void copy(costs& into) const {
+        std::vector<ordered_account> all;
+        time(into.open, [&] {
+            writer_.db().with_read_lock([&] {
+                for (const ordered_account& one : writer_.db().objects<ordered_account>())
+                    all.push_back(one);
+            });
+        });
+    }
+    static void look(costs& into, const snapshot& then, const account_names& some,
+                     std::uint64_t turn) {
+        const auto begin = steady::now();
+        const std::uint64_t pages = then.costs().pages;
+        for (times* each : {&into.first, &into.again})
+            for (const auto& name : some)
+                time(*each, [&] { (void)then.get<ordered_account, named>(name); });
+        if (turn % turns_between_walks != 0) return;
+        std::int64_t sum = 0;
+        for (const ordered_account& one : then.objects<ordered_account>())
+            sum += one.savings;
+        into.mismatches += sum != 0;
+        into.pages += then.costs().pages - pages;
+        into.nanoseconds += nanoseconds_of(steady::now() - begin);
     }
 
     const block_writer& writer_;
+    read_pool pool_;
     std::vector<costs> found_;
     std::atomic<bool> is_over_{false};
     std::vector<std::thread> threads_;
@@ -269,15 +309,23 @@ double quantile(const trace::histogram& times, double share) {
     return static_cast<double>(times.quantile(share, UINT64_MAX));
 }
 
-void add(measurements& to, const reading_threads::costs& found) {
-    to.add("snapshot_open", metric::ns, quantile(found.open, 0.5));
-    to.add("snapshot_read_first_p99", metric::ns, quantile(found.first, 0.99));
-    to.add("snapshot_read", metric::ns, quantile(found.again, 0.5));
-    to.add("snapshot_read_p99", metric::ns, quantile(found.again, 0.99));
-    if (found.pages != 0)
+void add(measurements& to, const std::string& setting, const reading_threads::costs& found) {
+    const auto median = [&](const std::string& row, const reading_threads::times& times) {
+        if (times.count() != 0) to.add(row, metric::ns, quantile(times, 0.5));
+    };
+    const auto longest = [&](const std::string& row, const reading_threads::times& times) {
+        if (times.count() != 0) to.add(row, metric::ns, quantile(times, 0.99));
+    };
+    median(setting == "renewed" ? "snapshot_refresh" : setting + "_open", found.open);
+    median(setting + "_read_first", found.first);
+    longest(setting + "_read_first_p99", found.first);
+    median(setting + "_read", found.again);
+    longest(setting + "_read_p99", found.again);
+    if (setting == "snapshot" && found.pages != 0)
         to.add("snapshot_page", metric::ns, found.nanoseconds / static_cast<double>(found.pages));
-    to.add("snapshot_mismatches", metric::count, static_cast<double>(found.mismatches));
-    to.add("snapshot_too_old", metric::count, static_cast<double>(found.too_old));
+    if (found.first.count() == 0) return;
+    to.add(setting + "_mismatches", metric::count, static_cast<double>(found.mismatches));
+    to.add(setting + "_too_old", metric::count, static_cast<double>(found.too_old));
 }
 
 /// A reader's cycle: `around` precedes each read, `pause` follows a cycle.
@@ -334,14 +382,21 @@ void run_round(const readers_options& options, const std::string& state, block_w
         (void)writer.run(lasting / 10); // until all of them have started
         add(to, setting.name, writer.run(lasting), alone);
     }
-    for (const bool by_snapshot : {false, true}) {
+    const struct {
+        const char* name;
+        reading_threads::way how;
+    } ways[] = {
+        {"locked", reading_threads::way::locked},   {"snapshot", reading_threads::way::snapshot},
+        {"renewed", reading_threads::way::renewed}, {"pool", reading_threads::way::pool},
+        {"copied", reading_threads::way::copied},
+    };
+    for (const auto& way : ways) {
         throw_if_interrupted();
         const block_cost before = writer.run(lasting); // the machine may have changed since
-        reading_threads readers(options.threads, writer, by_snapshot);
+        reading_threads readers(options.threads, writer, way.how);
         (void)writer.run(lasting / 10);
-        add(to, by_snapshot ? "snapshot" : "locked", writer.run(lasting), before);
-        const reading_threads::costs found = readers.end();
-        if (by_snapshot) add(to, found);
+        add(to, way.name, writer.run(lasting), before);
+        add(to, way.name, readers.end());
     }
 }
 
@@ -386,7 +441,7 @@ void declare_readers(command& verb) {
         .shows_default()
         .whole_number(1, 1000);
     verb.add_option("--threads", options->threads,
-                    "How many threads read, in the last two settings")
+                    "How many threads read, in the settings without inspectors")
         .shows_default()
         .whole_number(1, 64);
     verb.add_option("--milliseconds", options->milliseconds, "How long each setting runs")

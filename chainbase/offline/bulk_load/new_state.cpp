@@ -68,6 +68,7 @@ void object_loader::enter_id(std::uint32_t id, slot_number slot) {
     ids.reserve(id);
     if (ids.at(id) != 0)
         throw usage_error(fmt::format("{}: there are two objects of id {}", schema_.name, id));
+    to_.log()->reserve(write_barrier::record_bytes(sizeof slot));
     ids.set_new(id, slot);
     end_id_ = std::max(end_id_, id + 1);
 }
