@@ -4,10 +4,9 @@
 #include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
+#include <tests/snapshots/sample_chain.hpp>
 #include <tests/support/child_process.hpp>
-#include <tests/support/one_type.hpp>
 #include <tests/support/random_source.hpp>
-#include <tests/support/sample_types.hpp>
 
 #include <algorithm>
 #include <array>
@@ -22,56 +21,6 @@ using namespace chainbase;
 using namespace chainbase::test;
 using Catch::Matchers::Contains;
 using taken = chainbase::snapshot;
-
-namespace {
-
-/// A state with three types, in blocks.
-struct chain {
-    explicit chain(open_options options = quick_options()) : db(folder / "state", options) {
-        db.add_type<account>("account");
-        db.add_type<post>("post");
-        db.add_type<stake>("stake");
-    }
-    template <typename Work>
-    revision_number block(Work&& work) {
-        auto session = db.start_session();
-        work();
-        const revision_number revision = session.revision();
-        session.push();
-        return revision;
-    }
-    const account& add(const char* name, std::int64_t balance) {
-        return db.create<account>([&](account& made) {
-            made.name = name;
-            made.balance = balance;
-            made.number = static_cast<std::uint64_t>(balance) * 7;
-            made.group = static_cast<std::uint32_t>(balance % 3);
-        });
-    }
-    [[nodiscard]] std::string state() const { return folder / "state"; }
-
-    scratch_folder folder;
-    database db;
-};
-
-open_options keeping(std::uint64_t log_bytes) {
-    open_options options = quick_options();
-    options.snapshot_log_bytes = log_bytes;
-    return options;
-}
-
-/// Changes every byte of some objects, many times, each time in a block that is committed.
-void churn(chain& in, int blocks) {
-    for (int i = 0; i < blocks; ++i) {
-        const revision_number revision = in.block([&] {
-            for (const account& one : in.db.objects<account>())
-                in.db.modify(one, [](account& changed) { ++changed.visits; });
-        });
-        in.db.commit(revision);
-    }
-}
-
-} // namespace
 
 TEST_CASE("a snapshot shows its block while the state goes on") {
     chain c;

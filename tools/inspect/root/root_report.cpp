@@ -239,6 +239,7 @@ array_sizes root_report::sizes_in_use() const {
 
 root_report root_report::of(const std::filesystem::path& state, const question& asked) {
     row_source from(state);
+    if (asked.verify) from.read_all(/*and_keys=*/false);
     if (auto found = attempt_while_unchanged([&] { return attempt(from, asked).run(); }))
         return *std::move(found);
     root_report found;

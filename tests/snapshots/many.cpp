@@ -1,0 +1,155 @@
+// What readers of snapshots cost a writer that does not know them: many of them, ones that sleep,
+// and rollbacks that never end.
+
+#include <chainbase/snapshot/snapshot.hpp>
+#include <pool_allocator/base/error.hpp>
+
+#include <catch2/catch.hpp>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <tests/snapshots/sample_chain.hpp>
+#include <tests/support/child_process.hpp>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using taken = chainbase::snapshot;
+
+namespace {
+
+constexpr int accounts = 2'000;
+
+void fill(chain& in) {
+    in.block([&] {
+        for (int i = 0; i < accounts; ++i)
+            in.add(("a" + std::to_string(i)).c_str(), i);
+    });
+    in.db.commit(in.db.revision());
+}
+
+/// Whether all accounts were visited as often: a block visits each.
+bool is_whole(const taken& one) {
+    const std::uint32_t visits = one.get(id<account>(0)).visits;
+    std::size_t seen = 0;
+    for (const account& each : one.view<account, by_number>())
+        seen += each.visits == visits;
+    return seen == accounts;
+}
+
+/// Reads in a process of its own, again and again until a second is over.
+pid_t start_reader(const std::string& state) {
+    const pid_t made = fork();
+    if (made != 0) return made;
+    bool is_right = true;
+    try {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+        taken one(state);
+        one.add_type<account>("account");
+        for (unsigned turns = 0; turns < 2 || std::chrono::steady_clock::now() < end; ++turns) {
+            try {
+                is_right = is_right && is_whole(one);
+            } catch (const too_old_error&) {
+            }
+            one.renew();
+        }
+    } catch (const error&) {
+        is_right = false;
+    }
+    _exit(is_right ? 0 : 1);
+}
+
+} // namespace
+
+TEST_CASE("a hundred readers beside a writer, each in a process of its own") {
+    chain c;
+    fill(c);
+    std::vector<pid_t> readers;
+    for (int i = 0; i < 100; ++i)
+        readers.push_back(start_reader(c.state()));
+    int blocks = 0, right = 0;
+    for (const pid_t one : readers) {
+        int status = 0;
+        while (waitpid(one, &status, WNOHANG) == 0) {
+            churn(c, 1);
+            ++blocks;
+        }
+        right += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    }
+    CHECK(right == 100);
+    CHECK(blocks > 10);
+    churn(c, 1);
+    CHECK(c.db.memory().log()->kept_bytes() == 0);
+}
+
+TEST_CASE("a reader that sleeps holds the log up to the bound, and then nothing") {
+    chain c(keeping(std::uint64_t{2} << 20));
+    fill(c);
+    const staying_process reader([&](const auto& done) {
+        const taken own(c.state());
+        done();
+    });
+    churn(c, 5);
+    CHECK(c.db.memory().log()->kept_bytes() > 0);
+    churn(c, 60);
+    CHECK(c.db.memory().log()->kept_bytes() == 0);
+}
+
+TEST_CASE("a snapshot that nobody reads outlives rollbacks above it, however many") {
+    chain c;
+    fill(c);
+    c.block([&] { c.add("b", 1); });
+    const taken idle(c.db);
+    std::vector<taken> between;
+    for (int blocks = 0; blocks < 10; ++blocks) {
+        auto block = c.db.start_session();
+        for (int transactions = 0; transactions < 30; ++transactions) {
+            auto kept = c.db.start_session();
+            c.db.modify(c.db.get(id<account>(1)), [](account& one) { ++one.visits; });
+            kept.squash();
+            auto failed = c.db.start_session();
+            c.add("c", 2);
+            failed.undo();
+        }
+        block.push();
+        between.emplace_back(c.db);
+    }
+    CHECK(idle.count<account>() == accounts + 1);
+    CHECK(idle.get(id<account>(1)).visits == 0);
+    for (std::size_t i = 0; i < between.size(); ++i)
+        CHECK(between[i].get(id<account>(1)).visits == 30 * (i + 1));
+}
+
+TEST_CASE("snapshots of two states in one process do not meet") {
+    chain one, other;
+    one.block([&] { one.add("a", 1); });
+    other.block([&] { other.add("a", 2); });
+    taken of_one(one.db), of_other(other.db);
+    one.block([&] { one.add("b", 3); });
+    other.db.undo();
+    CHECK(of_one.get<account, by_name>("a").balance == 1);
+    CHECK(of_other.is_too_old());
+    of_other.renew();
+    of_one.renew();
+    CHECK(of_one.count<account>() == 2);
+    CHECK(of_other.count<account>() == 0);
+}
+
+TEST_CASE("a process that may have 32 GiB of addresses") {
+    chain c;
+    fill(c);
+    CHECK(succeeds_in_child([&] {
+        const rlimit most{std::uint64_t{32} << 30, std::uint64_t{32} << 30};
+        if (setrlimit(RLIMIT_AS, &most) != 0) std::abort();
+        try {
+            taken own(c.state());
+            own.add_type<account>("account");
+            if (!is_whole(own)) std::abort();
+        } catch (const limit_error& e) { // it takes as many as a database does, and says so
+            if (std::string(e.what()).find("addresses") == std::string::npos) std::abort();
+        }
+    }));
+}
