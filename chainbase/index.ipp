@@ -295,6 +295,7 @@ const T& object_index<T>::create_by(initialiser call, void* with) {
     operation change(log(), create_log_bytes);
     touch_root();
     reserve_tables();
+    log().reserve(create_log_bytes); // a table that grew has used some
     pool_.declare_fresh(log());
     maker making{*this, call, with};
     T& object = link_new(making);

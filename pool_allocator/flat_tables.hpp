@@ -109,7 +109,7 @@ static_assert(sizeof(hash_entry) == 8 && offsetof(hash_entry, hash) == 4);
 /// erasing read no object, and growing reads and writes in order.
 ///
 /// Every capacity has its own place in the window: the area for 2^k entries lies at byte 8 * 2^k
-/// and is as long. Growing fills the next area (unlogged: nobody refers to it) and then switches
+/// and is as long. Growing fills the next area (a first use: nobody refers to it) and then switches
 /// `log2_capacity`, a word of the root block. The smaller area is kept until no session can be
 /// undone to it; then release() gives its pages back.
 ///
@@ -190,7 +190,8 @@ public:
     }
 
     /// Makes room for one more entry, growing if needed. Requires that the root was touched in this
-    /// operation. Throws out_of_space_error, limit_error; then nothing changed.
+    /// operation. May use log room that was reserved. Throws out_of_space_error, limit_error; then
+    /// nothing changed.
     void reserve() {
         const std::uint64_t capacity = std::uint64_t{1} << state_.log2_capacity;
         if (state_.used + 1 > capacity - capacity / 5) grow();

@@ -157,7 +157,8 @@ public:
     }
     /// As first_use, for any length, with room made piece by piece. Throws as reserve does.
     void first_use_long(const void* address, std::size_t bytes);
-    static constexpr std::size_t first_use_bytes(std::size_t bytes) {
+    /// The log bytes that first_use may take.
+    static constexpr std::size_t first_use_bytes(std::size_t bytes) noexcept {
         return (bytes / page_tracker::page_bytes + 2) * record_bytes(sizeof(std::uint32_t));
     }
     /// Appends a note about the node at `address`: rolling back skips it, session_changes reads it.

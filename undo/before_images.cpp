@@ -61,7 +61,7 @@ void before_images::begin() {
     of_area_.clear();
     pieces_.clear();
     bytes_ = 0;
-    is_torn_ = false;
+    is_torn_ = true;
     const bool is_there = wait_until([&] {
         turn_ = load(words().turn);
         losses_ = load(words().losses);
@@ -74,6 +74,7 @@ void before_images::begin() {
                                  "is being opened or rolled back, or its writer died while it did; "
                                  "try again once it is open for writing");
     read_to_ = from_.time;
+    is_torn_ = false;
 }
 
 bool before_images::read_end(block_end& end) const noexcept {
@@ -88,7 +89,8 @@ bool before_images::read_end(block_end& end) const noexcept {
 }
 
 bool before_images::is_newest() const noexcept {
-    return load(words().end.time) == from_.time && load(words().end.epoch) == from_.epoch &&
+    return !is_torn_ && load(words().end.time) == from_.time &&
+           load(words().end.epoch) == from_.epoch && load(words().end.revision) == from_.revision &&
            load(words().losses) == losses_;
 }
 
@@ -120,7 +122,7 @@ bool before_images::is_at(const std::string& name) const noexcept {
 }
 
 void before_images::require_usable() {
-    if (is_torn_) throw_over("memory ran out while the log was read");
+    if (is_torn_) throw_over("it failed to move on, or memory ran out while the log was read");
     then();
     if (load(words().floor) > from_.time)
         throw_over("more was changed since than the log keeps for snapshots "
@@ -141,7 +143,8 @@ void before_images::with_images(void (*copy)(void*), void* with) {
         then();
         const log_time lowest = lowest_since(turn_);
         reading fresh;
-        const bool is_whole = read_back(load(log().tail), std::min(read_to_, lowest), fresh);
+        const log_time until = std::max(from_.time, std::min(read_to_, lowest));
+        const bool is_whole = read_back(load(log().tail), until, fresh);
         then();
         const bool is_same = load(words().turn) == turn;
         if (is_same) {
@@ -160,7 +163,7 @@ void before_images::with_images(void (*copy)(void*), void* with) {
         }
         if (std::chrono::steady_clock::now() > end) throw_restless();
         const std::uint64_t next = wait_for_even_turn();
-        then();
+        require_usable();
         (void)catch_up(load(log().completed), next); // so that less is to be read the next time
     }
 }
@@ -262,9 +265,10 @@ block_end before_images::find_newest() {
 }
 
 /// What is below `at` stays as it is unless the writer rolls back to below it, so it does not
-/// matter what else is rolled back meanwhile. `at` was read in `turn`, which was even.
+/// matter what else is rolled back meanwhile. `at` was read after `turn`, which was even.
 bool before_images::catch_up(log_position at, std::uint64_t turn) {
     const log_time read = std::min(read_to_, lowest_since(turn_));
+    if (read < from_.time) return false;
     reading fresh;
     const bool is_whole = read_back(at, read, fresh);
     then();

@@ -129,7 +129,7 @@ private:
     std::vector<std::unique_ptr<std::byte[]>> pieces_;
     std::uint64_t bytes_ = 0;
     std::uint64_t retries_ = 0;
-    bool is_torn_ = false; ///< memory ran out while records were taken
+    bool is_torn_ = true; ///< what it holds is not as of from_
 };
 
 } // namespace chainbase

@@ -1,7 +1,5 @@
 #include <undo/snapshot_words.hpp>
 
-#include <algorithm>
-
 namespace chainbase {
 
 void snapshot_board::begin_rollback(log_time to, snapshot_readers* readers) noexcept {
@@ -13,14 +11,19 @@ void snapshot_board::begin_rollback(log_time to, snapshot_readers* readers) noex
         --count;
     if (count == all.size()) {
         std::size_t first = 0; // of two that become one
-        while (readers && first + 2 < all.size() &&
+        while (readers && first + 1 < all.size() &&
                readers->any_within(all[first].to, all[first + 1].to))
             ++first;
-        all[first + 1].to = all[first].to;
-        std::copy(all.begin() + first + 1, all.end(), all.begin() + first);
+        if (first + 1 == all.size()) first = 0;
+        store(all[first + 1].to, all[first].to);
+        for (; first + 1 < all.size(); ++first) {
+            store(all[first].turn, all[first + 1].turn);
+            store(all[first].to, all[first + 1].to);
+        }
         --count;
     }
-    all[count] = {words_.turn, to};
+    store(all[count].turn, words_.turn);
+    store(all[count].to, to);
     store(words_.count, count + 1);
     after_all_before();
 }

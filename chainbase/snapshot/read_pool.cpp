@@ -1,57 +1,90 @@
 #include <chainbase/snapshot/read_pool.hpp>
+#include <pool_allocator/base/process_of_origin.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
 
 namespace chainbase {
 
-read_pool::read_pool(const database& of, const options& how)
-    : take_([&of] { return std::make_unique<snapshot>(of); }), how_(how),
-      worker_([this] { work(); }) {}
+namespace {
 
-read_pool::read_pool(std::string state, std::function<void(snapshot&)> add_types,
-                     const options& how)
-    : take_([state = std::move(state), add_types = std::move(add_types)] {
-          auto made = std::make_unique<snapshot>(state);
-          add_types(*made);
-          return made;
-      }),
-      how_(how), worker_([this] { work(); }) {}
+using steady = std::chrono::steady_clock;
 
-read_pool::~read_pool() {
-    {
-        const std::lock_guard alone(mutex_);
-        is_over_ = true;
+} // namespace
+
+class read_pool::renewer {
+public:
+    renewer(taker take, const options& how)
+        : take_(std::move(take)), how_(how), worker_([this] { work(); }) {}
+    ~renewer() {
+        {
+            const std::lock_guard alone(mutex_);
+            is_over_ = true;
+        }
+        changed_.notify_all();
+        worker_.join();
     }
-    changed_.notify_all();
-    worker_.join();
-}
+    renewer(const renewer&) = delete;
+    renewer& operator=(const renewer&) = delete;
 
-std::uint64_t read_pool::taken() const {
-    const std::lock_guard alone(mutex_);
-    return taken_;
-}
+    [[nodiscard]] bool is_here() const noexcept { return origin_.is_here(); }
+    [[nodiscard]] std::shared_ptr<const snapshot> current();
+    [[nodiscard]] std::uint64_t taken() const {
+        const std::lock_guard alone(mutex_);
+        return taken_;
+    }
 
-auto read_pool::most_age() const noexcept -> clock::duration {
-    const clock::duration most = how_.most_age;
-    return std::clamp(4 * took_.load(std::memory_order_relaxed), most, 10 * most);
-}
+private:
+    void work();
+    [[nodiscard]] std::shared_ptr<snapshot> next(std::shared_ptr<snapshot> former) const;
+    [[nodiscard]] steady::duration most_age() const noexcept {
+        const steady::duration most = how_.most_age;
+        return std::clamp(4 * took_, most, 10 * most);
+    }
 
-std::shared_ptr<const snapshot> read_pool::current() {
-    const clock::time_point begin = clock::now();
+    process_of_origin origin_;
+    taker take_;
+    options how_;
+    mutable std::mutex mutex_; ///< for what follows
+    std::condition_variable changed_;
+    std::shared_ptr<snapshot> last_;
+    std::shared_ptr<snapshot> former_;
+    steady::time_point newest_at_; ///< when the last one was known to be the newest
+    steady::duration took_{};      ///< the last renewal
+    std::exception_ptr failure_;   ///< of the last renewal
+    std::uint64_t begun_ = 0;      ///< renewals
+    std::uint64_t done_ = 0;
+    std::uint64_t taken_ = 0;
+    unsigned waiting_ = 0; ///< requests
+    bool is_asked_ = false;
+    bool is_over_ = false;
+    std::thread worker_;
+};
+
+std::shared_ptr<const snapshot> read_pool::renewer::current() {
+    origin_.require_here("a read pool");
+    const steady::time_point begin = steady::now();
     std::unique_lock alone(mutex_);
-    std::shared_ptr<snapshot> now = last_;
+    const std::shared_ptr<snapshot> now = last_;
+    const bool was_newest = now && begin - newest_at_ < most_age();
     alone.unlock();
     const bool is_newest = now && now->is_newest();
-    if (is_newest) newest_at_.store(begin, std::memory_order_relaxed);
-    if (is_newest && now->costs().bytes <= how_.most_bytes) return now;
-    const bool may_be_read =
-        is_newest || (now && !now->is_too_old() && begin - newest_at_.load() < most_age());
+    const bool is_small = is_newest && now->costs().bytes <= how_.most_bytes;
+    const bool may_be_read = is_newest || (was_newest && !now->is_too_old());
     alone.lock();
+    if (is_newest && now == last_) newest_at_ = std::max(newest_at_, begin);
+    if (is_small) return now;
     is_asked_ = true;
-    const std::uint64_t next = begun_ + 1;
-    waiting_ += may_be_read ? 0 : 1;
     changed_.notify_all();
     if (may_be_read) return now;
+    const std::uint64_t next = begun_ + 1; // one that begins after this request
+    ++waiting_;
     changed_.wait(alone, [&] { return done_ >= next; });
     --waiting_;
     if (failure_) std::rethrow_exception(failure_);
@@ -59,7 +92,7 @@ std::shared_ptr<const snapshot> read_pool::current() {
 }
 
 /// Once nobody reads the former one, it is the next one.
-std::shared_ptr<snapshot> read_pool::next(std::shared_ptr<snapshot> former) const {
+std::shared_ptr<snapshot> read_pool::renewer::next(std::shared_ptr<snapshot> former) const {
     if (!former || former.use_count() > 1) return take_();
     std::atomic_thread_fence(std::memory_order_acquire); // with who released it
     former->renew(how_.most_bytes);
@@ -67,7 +100,7 @@ std::shared_ptr<snapshot> read_pool::next(std::shared_ptr<snapshot> former) cons
 }
 
 /// Rests as long as it worked, so that blocks that come at once do not keep a processor busy.
-void read_pool::work() {
+void read_pool::renewer::work() {
     std::unique_lock alone(mutex_);
     while (true) {
         changed_.wait(alone, [&] { return is_asked_ || is_over_; });
@@ -76,7 +109,7 @@ void read_pool::work() {
         const std::uint64_t number = ++begun_;
         std::shared_ptr<snapshot> former = std::move(former_);
         alone.unlock();
-        const clock::time_point begin = clock::now();
+        const steady::time_point begin = steady::now();
         std::shared_ptr<snapshot> made;
         std::exception_ptr failure;
         try {
@@ -84,9 +117,8 @@ void read_pool::work() {
         } catch (...) {
             failure = std::current_exception();
         }
-        const clock::duration took = clock::now() - begin;
         alone.lock();
-        took_ = took;
+        took_ = steady::now() - begin;
         if (made) {
             former_ = std::exchange(last_, std::move(made));
             newest_at_ = begin;
@@ -95,10 +127,36 @@ void read_pool::work() {
         failure_ = failure;
         done_ = number;
         changed_.notify_all();
-        const clock::duration most = how_.most_age;
-        const clock::duration rest = std::clamp(took, most / 2, 5 * most);
-        changed_.wait_for(alone, rest, [&] { return waiting_ > 0 || is_over_; });
+        const steady::duration most = how_.most_age;
+        changed_.wait_for(alone, std::clamp(took_, most / 2, 5 * most),
+                          [&] { return waiting_ > 0 || is_over_; });
     }
+}
+
+read_pool::read_pool(const database& of, const options& how)
+    : renewer_(std::make_unique<renewer>([&of] { return std::make_unique<snapshot>(of); }, how)) {}
+
+read_pool::read_pool(std::string state, std::function<void(snapshot&)> add_types,
+                     const options& how)
+    : renewer_(std::make_unique<renewer>(
+          [state = std::move(state), add_types = std::move(add_types)] {
+              auto made = std::make_unique<snapshot>(state);
+              add_types(*made);
+              return made;
+          },
+          how)) {}
+
+/// A fork has no thread of it.
+read_pool::~read_pool() {
+    if (!renewer_->is_here()) leak(std::move(renewer_));
+}
+
+std::shared_ptr<const snapshot> read_pool::current() {
+    return renewer_->current();
+}
+
+std::uint64_t read_pool::taken() const {
+    return renewer_->taken();
 }
 
 } // namespace chainbase

@@ -2,16 +2,11 @@
 
 #include <chainbase/snapshot/snapshot.hpp>
 
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 
 namespace chainbase {
@@ -38,10 +33,13 @@ public:
     };
 
     /// Of a state that this process has open and that outlives the pool, with the types that it
-    /// has at the first request.
+    /// has when a snapshot is taken: at the first request, and when all are in use. Until the pool
+    /// ends there may be no add_type(), compact() or close(), also in a thread that asks for
+    /// nothing.
     explicit read_pool(const database& of, const options& how);
     explicit read_pool(const database& of) : read_pool(of, options()) {}
-    /// Of the state in a folder, whoever writes it; `add_types` adds those that are read.
+    /// Of the state in a folder, whoever writes it; `add_types`, which a thread of the pool calls,
+    /// adds those that are read.
     read_pool(std::string state, std::function<void(snapshot&)> add_types, const options& how);
     ~read_pool();
     read_pool(const read_pool&) = delete;
@@ -70,30 +68,11 @@ public:
     [[nodiscard]] std::uint64_t taken() const;
 
 private:
-    using clock = std::chrono::steady_clock;
+    class renewer;
+    using taker = std::function<std::unique_ptr<snapshot>()>;
     static constexpr unsigned most_tries = 10;
 
-    void work();
-    [[nodiscard]] std::shared_ptr<snapshot> next(std::shared_ptr<snapshot> former) const;
-    [[nodiscard]] clock::duration most_age() const noexcept;
-
-    std::function<std::unique_ptr<snapshot>()> take_;
-    options how_;
-    std::atomic<clock::duration> took_{};        ///< the last renewal
-    std::atomic<clock::time_point> newest_at_{}; ///< when the last one was known to be the newest
-
-    mutable std::mutex mutex_; ///< for what follows
-    std::condition_variable changed_;
-    std::shared_ptr<snapshot> last_;
-    std::shared_ptr<snapshot> former_;
-    std::exception_ptr failure_; ///< of the last renewal
-    std::uint64_t begun_ = 0;    ///< renewals
-    std::uint64_t done_ = 0;
-    std::uint64_t taken_ = 0;
-    unsigned waiting_ = 0; ///< requests
-    bool is_asked_ = false;
-    bool is_over_ = false;
-    std::thread worker_;
+    std::unique_ptr<renewer> renewer_;
 };
 
 } // namespace chainbase

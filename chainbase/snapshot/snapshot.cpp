@@ -55,6 +55,7 @@ snapshot_segment::snapshot_segment(fs::path state, const open_options& options, 
     }
     begin();
     snapshots_taken.add();
+    segment_folder_ = folder;
     map(folder);
     pages_->lost_pages_are_zeros(what == lost_page::is_zeros);
     if (!images_->is_at((folder / "undo_log").string()))
@@ -65,7 +66,7 @@ snapshot_segment::snapshot_segment(fs::path state, const open_options& options, 
 
 /// Until it is announced the writer does not keep the log for it.
 void snapshot_segment::begin() {
-    constexpr unsigned most_tries = 100;
+    constexpr unsigned most_begins = 100;
     for (unsigned tries = 1;; ++tries) {
         images_->begin();
         taken_ = std::chrono::steady_clock::now();
@@ -73,7 +74,7 @@ void snapshot_segment::begin() {
         try {
             return images_->require_usable();
         } catch (const too_old_error&) {
-            if (tries == most_tries) throw;
+            if (tries == most_begins) throw;
             std::this_thread::sleep_for(std::chrono::microseconds(10 * tries));
         }
     }
@@ -93,14 +94,15 @@ bool snapshot_segment::renew(std::uint64_t most_bytes) {
         pages_->give_back(); // some may be of another block
         throw;
     }
+    if (!images_->is_at((segment_folder_ / "undo_log").string())) return false;
     const std::uint64_t types = slot_ ? slot_->types_added() : 0;
     refresh_files(!slot_ || types != types_added_);
     types_added_ = types;
     return true;
 }
 
-/// From block to block by the records between. The log of the former one is kept until the pages
-/// are those of the new one. Returns false where that is not possible, or where reading the records
+/// From block to block by the records between. Once these are read, only the log of the new one is
+/// needed. Returns false where that is not possible, or where reading the records
 /// costs more than copying all pages does.
 bool snapshot_segment::move_on() {
     if (images_->unread_bytes() > pages_->page_bytes()) return false;
@@ -108,7 +110,7 @@ bool snapshot_segment::move_on() {
         const auto now = std::chrono::steady_clock::now();
         pages_->move_on();
         announce();
-        pages_->require_usable();
+        pages_->copy_again(/*all=*/false);
         taken_ = now;
         return true;
     } catch (const too_old_error&) {
@@ -120,7 +122,7 @@ void snapshot_segment::begin_again() {
     for (unsigned tries = 1;; ++tries) {
         try {
             begin();
-            return pages_->copy_again();
+            return pages_->copy_again(/*all=*/true);
         } catch (const too_old_error&) { // a rollback of its block meanwhile
             if (tries == most_tries) throw;
         }

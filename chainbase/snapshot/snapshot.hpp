@@ -62,8 +62,9 @@ public:
         }
     }
 
-    /// Becomes a snapshot of the newest block. Pages that it holds are copied again only where they
-    /// changed; beyond `most_bytes` they are given back. Ends the validity of what was found, and
+    /// Becomes a snapshot of the newest block. Pages that it holds are copied again: those that
+    /// changed, or all where the log does not tell or is longer than they are; beyond `most_bytes`
+    /// they are given back. Ends the validity of what was found, and
     /// requires that no thread reads. Throws what the constructor throws; then only another call of
     /// it, or reading what fails, is left.
     void renew(std::uint64_t most_bytes = UINT64_MAX);

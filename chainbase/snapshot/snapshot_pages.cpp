@@ -138,19 +138,12 @@ void snapshot_pages::move_on() {
                 found->second |= static_cast<std::uint16_t>(1U << at % pages_of_step);
     });
     images_.move_to(to);
-    copy_marked();
-}
-
-void snapshot_pages::copy_again() {
-    const std::lock_guard alone(mutex_);
-    for (auto& [step, changed] : filled_)
-        changed = UINT16_MAX;
-    copy_marked();
 }
 
 /// Many at once, since looking for new records costs as much as a few pages; not so many that a
 /// writer that rolls back often always does so meanwhile.
-void snapshot_pages::copy_marked() {
+void snapshot_pages::copy_again(bool all) {
+    const std::lock_guard alone(mutex_);
     constexpr std::size_t most = 2 * small_step;
     struct run {
         std::uint64_t begin;
@@ -177,6 +170,7 @@ void snapshot_pages::copy_marked() {
         bytes = 0;
     };
     for (auto& [step, changed] : filled_) {
+        if (all) changed = UINT16_MAX;
         if (changed == 0) continue;
         if (most - bytes < small_step) finish();
         for (unsigned at = 0; at < pages_of_step;) {

@@ -53,12 +53,12 @@ public:
     /// Gives the memory back: what is read next is copied again. Requires that no thread reads, and
     /// ends the validity of what was read.
     void give_back();
-    /// Moves `images` on to the newest block, and copies pages again that changed. Requires and
-    /// ends the same. Throws what filling a page throws; then pages must be copied again or given
-    /// back.
+    /// Moves `images` on to the newest block. Requires and ends the same; pages must be copied
+    /// again or given back before the next read. Throws what filling a page throws.
     void move_on();
-    /// Copies all pages again: `images` began anew. The same holds.
-    void copy_again();
+    /// Copies pages again that changed when it moved on, or all if `images` began anew. Throws what
+    /// filling a page throws; then the same holds.
+    void copy_again(bool all);
     /// Bytes of memory that it holds, records included.
     [[nodiscard]] std::uint64_t bytes() const;
     /// Without the records.
@@ -77,7 +77,6 @@ private:
     /// Makes the page readable. Returns false if it is already. Throws as before_images.
     [[nodiscard]] bool fill(std::uint64_t offset);
     void copy(std::uint64_t offset, std::span<std::byte> into) const;
-    void copy_marked();
     [[nodiscard]] std::uint64_t step() const noexcept;
     /// Makes it a page of zeros. Returns false where that is not wanted.
     [[nodiscard]] bool lose(std::uint64_t offset, const std::exception_ptr& why) noexcept;

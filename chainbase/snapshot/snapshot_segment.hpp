@@ -38,7 +38,8 @@ public:
         return images_->is_newest() && (!slot_ || slot_->replacements() == replacements_);
     }
     [[nodiscard]] snapshot_pages& pages() const noexcept { return *pages_; }
-    /// Moves on to the newest block. Returns false where it cannot: the segment was replaced.
+    /// Moves on to the newest block. Returns false where it cannot: the segment was replaced, and
+    /// this one is of no use any more.
     /// Throws what taking one throws. Requires that no thread reads, and ends the validity of what
     /// was read; pages beyond `most_bytes` are given back.
     [[nodiscard]] bool renew(std::uint64_t most_bytes);
@@ -58,6 +59,7 @@ private:
     void use_addresses(address_space& range) override;
 
     open_options options_;
+    std::filesystem::path segment_folder_;
     std::chrono::steady_clock::time_point taken_;
     std::uint64_t replacements_ = 0;    ///< of the segment, before it was opened
     std::uint64_t types_added_ = 0;     ///< to it, before its catalogue was read

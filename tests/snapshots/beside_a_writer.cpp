@@ -214,4 +214,5 @@ TEST_CASE("readers in other threads see whole snapshots while the state changes"
                  << " too old, " << busy << " busy");
     INFO((wrong.empty() ? "" : wrong.front()));
     CHECK(wrong.empty());
+    CHECK(renewed > 0);
 }

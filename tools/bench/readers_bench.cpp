@@ -200,6 +200,8 @@ public:
                         read(how, found_[i], own, names(random), turn);
                     } catch (const too_old_error&) {
                         ++found_[i].too_old;
+                    } catch (const busy_error&) {
+                        ++found_[i].too_old;
                     }
                 }
             });

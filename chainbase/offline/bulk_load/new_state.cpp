@@ -198,7 +198,7 @@ void object_loader::load_btrees(const key_orders& orders) {
     for (std::size_t number = 0; number < layout_.btrees.size(); ++number) {
         const rows::type_layout::flat_tree& one = layout_.btrees[number];
         window& file = *windows_.btrees[number];
-        operation make(*to_.log(), 0);
+        operation make(*to_.log(), write_barrier::first_use_bytes(window::root_capacity));
         btree::initialise(file, one.bits);
         make.complete();
         const rows::key_reader key(schema_, *one.key, buffers_);

@@ -1,3 +1,4 @@
+#include <pool_allocator/base/error.hpp>
 #include <tools/driver/live/readers.hpp>
 
 #include <random>
@@ -38,7 +39,11 @@ void readers::ask(reader& own, unsigned number) {
         else
             due = clock::now();
         const std::uint64_t question = random();
-        pool_.read([&](const snapshot& from) { return answer_(from, question); });
+        try {
+            pool_.read([&](const snapshot& from) { return answer_(from, question); });
+        } catch (const too_old_error&) { // blocks are popped faster than it is answered
+        } catch (const busy_error&) {
+        }
         const nanoseconds took = clock::now() - due;
         const std::lock_guard lock(own.mutex);
         own.seen.record(took);
