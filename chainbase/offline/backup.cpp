@@ -469,9 +469,6 @@ void copy_rocksdb(const fs::path& archive, const fs::path& into, const checkpoin
 
 // --- backing up, restoring, checking ---
 
-namespace {
-
-/// Removing the state would remove its backup.
 void require_outside(const fs::path& to, const fs::path& state) {
     const fs::path inner = fs::weakly_canonical(to);
     const fs::path outer = fs::weakly_canonical(state);
@@ -480,6 +477,8 @@ void require_outside(const fs::path& to, const fs::path& state) {
     throw usage_error(to.string() + ": lies within the state " + state.string() +
                       "; name a folder outside of it, preferably on another disk");
 }
+
+namespace {
 
 store_kind require_archive(const fs::path& state) {
     if (!fs::is_directory(state))

@@ -55,6 +55,10 @@ struct backup_options {
     checkpoint::progress tell;
 };
 
+/// Throws usage_error when `to` lies in the folder `state`: who removes the state would remove its
+/// copy.
+void require_outside(const std::filesystem::path& to, const std::filesystem::path& state);
+
 /// Copies the state in the folder `state`, and its archive in `state`/archive, to the new folder
 /// `to`: a pair that belongs together.
 ///

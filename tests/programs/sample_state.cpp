@@ -400,6 +400,8 @@ private:
             end_session().squash();
         } else if (what == "undo") {
             end_session().undo();
+        } else if (what == "pop") { // what was pushed
+            db_.undo();
         } else if (what == "commit") {
             db_.commit(number<std::int64_t>(in, db_.revision()));
         } else if (what == "abandon") { // as a kill: nothing is closed

@@ -87,6 +87,7 @@ LONG = {
     "check": ("inspect check state", r"checking: \d+ %"),
     "checkpoint": ("inspect check --checkpoint state", r"checking: \d+ %"),
     "compact": ("inspect compact state --commit", r"copying: \d+ %"),
+    "copy": ("inspect backup state --to copied --without-archive", r"copying: \d+ %"),
     "dump": ("inspect dump state --output dump.jsonl", r"dumping: \d+ %"),
     "load": ("inspect load loaded dump.jsonl", r"loading: \d+ %"),
     "digest": ("inspect digest state", r"digesting: \d+ %"),
@@ -113,7 +114,7 @@ def test_a_long_verb_shows_its_progress_on_stderr_and_with_quiet_does_not(inspec
     driver("replay", "--block-log", scratch / "log", "--state", scratch / "rooted", "--state-root", "all")
 
     def made_anew():
-        for name in ("loaded", "monday", "restored", "again", "synced", "made.blocks"):
+        for name in ("copied", "loaded", "monday", "restored", "again", "synced", "made.blocks"):
             shutil.rmtree(scratch / name, ignore_errors=True)
             (scratch / name).unlink(missing_ok=True)
 

@@ -88,6 +88,23 @@ def test_a_dump_is_of_one_block_and_has_its_digest(node, inspect, scratch):
     node.finish()
 
 
+def test_a_backup_is_of_one_block_and_has_its_root(node, inspect, scratch):
+    whole = 0
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end or whole < 3:
+        node.be_at_work()
+        shutil.rmtree(scratch / "copy", ignore_errors=True)
+        call = ("backup", node.state, "--to", scratch / "copy", "--without-archive")
+        made = inspect(*call, code=None)
+        if made.code:
+            assert made.code == 6 or not node.running.is_running, made
+            assert not (scratch / "copy").exists()
+            continue
+        whole += 1
+        inspect.json("root", scratch / "copy", "--verify")
+    node.finish()
+
+
 def test_a_look_is_told_of_as_a_snapshot_and_not_as_a_turn(node, inspect):
     states = set()
     end = time.monotonic() + 60

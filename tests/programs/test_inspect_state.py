@@ -817,7 +817,7 @@ def test_info_lists_the_names_and_what_there_is_not_is_told(named, look):
 @pytest.mark.parametrize(
     "verb",
     ["info", "check", "check --checkpoint", "undo", "locks", "map", "tree", "archive", "repair", "warm --dry-run",
-     "resize --dry-run", "compact --dry-run", "top --json --count 1", "serve"],
+     "resize --dry-run", "compact --dry-run", "backup --to none/copy", "top --json --count 1", "serve"],
 )  # fmt: skip
 def test_a_verb_that_takes_no_checkpoint_says_what_to_do(inspect, samples, verb):
     state = samples("checkpointed")

@@ -48,6 +48,8 @@ constexpr verb_entry verbs[] = {
      "locks state"},
     {"serve", "Show a state as a local web page with live charts, until a signal",
      inspect::declare_serve, "serve state"},
+    {"backup", "Copy a state as of its newest block, without stopping who writes it",
+     inspect::declare_backup, "backup state --to copy"},
     {"compact", "Make the segment anew, without its free space", inspect::declare_compact,
      "compact state --dry-run"},
     {"resize", "Change how far the files of a state can grow", inspect::declare_resize,

@@ -32,6 +32,7 @@ void declare_repair(command& verb);
 void declare_undo(command& verb);
 void declare_locks(command& verb);
 void declare_serve(command& verb);
+void declare_backup(command& verb);
 void declare_compact(command& verb);
 void declare_resize(command& verb);
 void declare_warm(command& verb);

@@ -102,6 +102,11 @@ public:
     /// what creating one throws.
     new_state(const std::filesystem::path& folder, const limits& of);
 
+    /// Without close(), nothing is brought to storage.
+    ~new_state() { memory_.abandon(); }
+
+    /// To fill it by other means than objects.
+    [[nodiscard]] segment& memory() noexcept { return memory_; }
     /// Makes a type; the one before is finished. See object_loader for what is thrown.
     [[nodiscard]] object_loader add_type(const type_schema& schema);
 

@@ -1,14 +1,11 @@
 #include <chainbase/offline/bulk_load/key_loaders.hpp>
 #include <chainbase/offline/bulk_load/new_state.hpp>
 #include <chainbase/segment/doctor.hpp>
-#include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/base/error.hpp>
-#include <pool_allocator/base/files.hpp>
-#include <pool_allocator/base/private_folder.hpp>
-#include <pool_allocator/base/unfinished_name.hpp>
 #include <tools/inspect/dump/dump_file.hpp>
 #include <tools/inspect/rows/row_reader.hpp>
 #include <tools/inspect/state_call.hpp>
+#include <tools/inspect/unfinished_state.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/memory_folder.hpp>
@@ -81,34 +78,6 @@ private:
     bool is_taken_ = true;
     std::uint64_t number_ = 0;
     std::uint64_t rows_ = 0;
-};
-
-/// A state being made in `NAME.unfinished/state`; it is renamed to NAME when complete, so NAME is a
-/// whole state or does not exist. A file beside it marks the folder, so that the next call removes
-/// the leftover of a killed call, and nothing else; the maker holds a lock on that file.
-class unfinished_state {
-public:
-    /// For its owner and the group `readers`, if not empty. Throws usage_error when the name
-    /// `target` exists, or the temporary name exists and is no leftover of such a call;
-    /// locked_error while another process is making it; io_error.
-    explicit unfinished_state(const std::filesystem::path& target, const std::string& readers = "");
-    ~unfinished_state() { remove_home(); }
-    unfinished_state(const unfinished_state&) = delete;
-    unfinished_state& operator=(const unfinished_state&) = delete;
-
-    /// An empty folder to make the state in.
-    [[nodiscard]] std::filesystem::path path() const { return name_.path() / "state"; }
-    /// Renames it. Requires that its content is synced. Throws usage_error when the name exists by
-    /// now, io_error.
-    void finish();
-
-private:
-    void require_ours() const;
-    void take_lock();
-    void remove_home() const noexcept;
-
-    std::optional<file_lock> lock_;
-    unfinished_name name_;
 };
 
 namespace {
@@ -227,61 +196,6 @@ dump_reader::tail dump_reader::end() {
 }
 
 namespace fs = std::filesystem;
-
-namespace {
-
-constexpr const char* mark = "unfinished";
-
-} // namespace
-
-unfinished_state::unfinished_state(const fs::path& target, const std::string& readers)
-    : name_(fs::absolute(target)) {
-    const auto group = readers.empty() ? std::nullopt : std::optional(group_called(readers));
-    if (fs::exists(fs::symlink_status(name_.path()))) require_ours();
-    private_folder::make(name_.path(), std::nullopt);
-    take_lock();
-    name_.own();
-    sync_folder(name_.path());
-    remove_home();
-    fs::remove_all(path());
-    private_folder::make(path(), group);
-}
-
-/// A segment in memory is not in the folder, and has its name.
-void unfinished_state::finish() {
-    name_.finish_with(path());
-    try {
-        const file_lock lock(name_.target() / "lock", /*create=*/false);
-        segment_place(name_.target()).renew();
-    } catch (const locked_error&) { // who opened it did that
-    }
-}
-
-void unfinished_state::remove_home() const noexcept {
-    try {
-        segment_place::discard_unsettled(path());
-        const segment_place place(path());
-        if (place.is_in_memory() && place.why_foreign().empty()) try_to_remove_tree(place.home());
-    } catch (const std::exception&) { // nothing was made there
-    }
-}
-
-/// An empty marker file comes from a call that died before writing it.
-void unfinished_state::require_ours() const {
-    const fs::path& around = name_.path();
-    if (fs::is_regular_file(fs::symlink_status(around / mark))) return;
-    if (fs::is_directory(fs::symlink_status(around)) && fs::is_empty(around)) return;
-    throw usage_error(around.string() + " exists, and was not left by an earlier call; remove "
-                                        "it, or choose another name");
-}
-
-void unfinished_state::take_lock() {
-    try {
-        lock_.emplace(name_.path() / mark, /*create=*/true);
-    } catch (const locked_error&) {
-        throw locked_error(name_.path().string() + ": another process is making a state there");
-    }
-}
 
 namespace {
 

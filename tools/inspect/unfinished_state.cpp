@@ -1,0 +1,65 @@
+#include <chainbase/segment/segment_place.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/private_folder.hpp>
+#include <tools/inspect/unfinished_state.hpp>
+
+namespace chainbase::inspect {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* mark = "unfinished";
+
+} // namespace
+
+unfinished_state::unfinished_state(const fs::path& target, const std::string& readers)
+    : name_(fs::absolute(target)) {
+    const auto group = readers.empty() ? std::nullopt : std::optional(group_called(readers));
+    if (fs::exists(fs::symlink_status(name_.path()))) require_ours();
+    private_folder::make(name_.path(), std::nullopt);
+    take_lock();
+    name_.own();
+    sync_folder(name_.path());
+    remove_home();
+    fs::remove_all(path());
+    private_folder::make(path(), group);
+}
+
+/// A segment in memory is not in the folder, and has its name.
+void unfinished_state::finish() {
+    name_.finish_with(path());
+    try {
+        const file_lock lock(name_.target() / "lock", /*create=*/false);
+        segment_place(name_.target()).renew();
+    } catch (const locked_error&) { // who opened it did that
+    }
+}
+
+void unfinished_state::remove_home() const noexcept {
+    try {
+        segment_place::discard_unsettled(path());
+        const segment_place place(path());
+        if (place.is_in_memory() && place.why_foreign().empty()) try_to_remove_tree(place.home());
+    } catch (const std::exception&) { // nothing was made there
+    }
+}
+
+/// An empty marker file comes from a call that died before writing it.
+void unfinished_state::require_ours() const {
+    const fs::path& around = name_.path();
+    if (fs::is_regular_file(fs::symlink_status(around / mark))) return;
+    if (fs::is_directory(fs::symlink_status(around)) && fs::is_empty(around)) return;
+    throw usage_error(around.string() + " exists, and was not left by an earlier call; remove "
+                                        "it, or choose another name");
+}
+
+void unfinished_state::take_lock() {
+    try {
+        lock_.emplace(name_.path() / mark, /*create=*/true);
+    } catch (const locked_error&) {
+        throw locked_error(name_.path().string() + ": another process is making a state there");
+    }
+}
+
+} // namespace chainbase::inspect
