@@ -115,6 +115,8 @@ bool snapshot_segment::move_on() {
         return true;
     } catch (const too_old_error&) {
         return false;
+    } catch (const busy_error&) { // it writes and rolls back faster than this can read
+        return false;
     }
 }
 

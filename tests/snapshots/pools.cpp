@@ -149,6 +149,8 @@ TEST_CASE("a pool: many threads read whole blocks while blocks come and are undo
                 ++(pool.read(sum_of) == accounts * balance_each ? right : wrong);
             } catch (const too_old_error&) {
                 ++given_up;
+            } catch (const busy_error&) { // more is undone than so many threads can read
+                ++given_up;
             }
         }
     };
@@ -161,7 +163,7 @@ TEST_CASE("a pool: many threads read whole blocks while blocks come and are undo
         b.pay(random, 20);
         if (random.chance(100)) b.db.undo();
         if (random.chance(100)) b.db.commit(b.db.revision());
-        if (random.chance(20)) std::this_thread::sleep_for(chrono_ms(2));
+        if (random.chance(50)) std::this_thread::sleep_for(chrono_ms(2));
     }
     is_over = true;
     for (std::thread& one : threads)
