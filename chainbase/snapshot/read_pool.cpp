@@ -91,8 +91,12 @@ std::shared_ptr<const snapshot> read_pool::renewer::current() {
     return last_;
 }
 
-/// Once nobody reads the former one, it is the next one.
+/// Once nobody reads the former one, it is the next one: a third one would need addresses for all
+/// windows of the state, too.
 std::shared_ptr<snapshot> read_pool::renewer::next(std::shared_ptr<snapshot> former) const {
+    const auto end = steady::now() + std::chrono::seconds(1);
+    while (former && former.use_count() > 1 && steady::now() < end)
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
     if (!former || former.use_count() > 1) return take_();
     std::atomic_thread_fence(std::memory_order_acquire); // with who released it
     former->renew(how_.most_bytes);

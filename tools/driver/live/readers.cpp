@@ -5,8 +5,14 @@
 
 namespace chainbase::driver::live {
 
+namespace {
+
+constexpr std::chrono::milliseconds age(100); ///< of answers; a second where blocks are very large
+
+} // namespace
+
 readers::readers(chain_state& state, const options& how)
-    : answer_(answerer_of(state.chain())), pool_(state.state()), how_(how) {
+    : answer_(answerer_of(state.chain())), pool_(state.state(), {.most_age = age}), how_(how) {
     for (unsigned i = 0; i < how.threads; ++i) {
         reader& own = *readers_.emplace_back(std::make_unique<reader>());
         own.thread = std::thread([this, &own, i] {
