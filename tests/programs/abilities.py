@@ -123,6 +123,7 @@ def calls(world):
     yield "inspect compact --dry-run", world.inspect("compact", state, "--dry-run", "--json")
     yield "inspect compact", world.inspect("compact", to("synced"), "--commit", "--json")
     yield "inspect resize", world.inspect("resize", state, "--dry-run", "--json")
+    yield "inspect backup", world.inspect("backup", state, "--to", to("copied"), "--without-archive", "--json")
     yield "inspect warm", world.inspect("warm", state, "--dry-run", "--json")
     yield "inspect repair", world.inspect("repair", state, "--json")
     yield "inspect top", world.inspect("top", state, "--interval", "0.1", "--count", 1, "--json")
