@@ -187,7 +187,7 @@ void undo_log::free_chunks_before(slot_number kept) noexcept {
     kept_chunks_ = needed - count;
     kept_for_snapshots.set(static_cast<double>(kept_bytes()));
     if (count == 0) return;
-    board_.raise_floor((first_sequence_ + count) * chunk_bytes);
+    board_.raise_floor((first_sequence_ + count) * chunk_bytes + sizeof(chunk_header));
     free_chunks(0, count);
     chain_.erase_begin(count);
     first_sequence_ += count;
@@ -196,7 +196,7 @@ void undo_log::free_chunks_before(slot_number kept) noexcept {
 /// Of the chunks before `needed`, the first one that snapshots need and may have.
 std::size_t undo_log::first_chunk_kept(std::size_t needed) const noexcept {
     if (needed == 0 || !has_snapshots()) return needed;
-    const std::uint64_t oldest = readers_->oldest(board_.floor()).time / chunk_bytes;
+    const std::uint64_t oldest = (readers_->oldest(board_.floor()).time - 1) / chunk_bytes;
     const std::size_t first =
         oldest <= first_sequence_
             ? 0
