@@ -102,8 +102,8 @@ bool snapshot_segment::renew(std::uint64_t most_bytes) {
 }
 
 /// From block to block by the records between. Once these are read, only the log of the new one is
-/// needed. Returns false where that is not possible, or where reading the records
-/// costs more than copying all pages does.
+/// needed. Returns false where that is not possible, or where reading the records costs more than
+/// copying all pages does.
 bool snapshot_segment::move_on() {
     if (images_->unread_bytes() > pages_->page_bytes()) return false;
     try {

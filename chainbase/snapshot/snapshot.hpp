@@ -64,9 +64,8 @@ public:
 
     /// Becomes a snapshot of the newest block. Pages that it holds are copied again: those that
     /// changed, or all where the log does not tell or is longer than they are; beyond `most_bytes`
-    /// they are given back. Ends the validity of what was found, and
-    /// requires that no thread reads. Throws what the constructor throws; then only another call of
-    /// it, or reading what fails, is left.
+    /// they are given back. Requires that no thread reads, and ends the validity of what was found.
+    /// Throws what the constructor throws; what can be read then is right, or throws, too.
     void renew(std::uint64_t most_bytes = UINT64_MAX);
     /// Whether the state has a type of this name, as database::has_type.
     [[nodiscard]] bool has_type(const std::string& name) const noexcept;

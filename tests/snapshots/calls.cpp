@@ -2,6 +2,7 @@
 
 #include <chainbase/snapshot/snapshot.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <undo/before_images.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/snapshots/sample_chain.hpp>
@@ -122,10 +123,7 @@ TEST_CASE("a snapshot shows no session that is open") {
 
 TEST_CASE("what was found stays, also when the snapshot is too old") {
     chain c(keeping(0));
-    c.block([&] {
-        for (int i = 0; i < 20'000; ++i)
-            c.add(("a" + std::to_string(i)).c_str(), i);
-    });
+    c.fill(20'000);
     c.db.commit(c.db.revision());
     const taken then(c.db);
     const account& found = then.get<account, by_name>("a5");
@@ -147,10 +145,7 @@ TEST_CASE("what was found stays, also when the snapshot is too old") {
 
 TEST_CASE("the log that a snapshot needs is kept, up to the bound, and given back afterwards") {
     chain c(keeping(std::uint64_t{8} << 20));
-    c.block([&] {
-        for (int i = 0; i < 5'000; ++i)
-            c.add(("a" + std::to_string(i)).c_str(), i);
-    });
+    c.fill(5'000);
     c.db.commit(c.db.revision());
     auto then = std::make_unique<taken>(c.db);
     churn(c, 10); // some 4 MB of log
@@ -235,10 +230,7 @@ TEST_CASE("tables grow and outgrown areas are given back below a snapshot") {
 
 TEST_CASE("many threads read one snapshot, and many snapshots are read at once") {
     chain c;
-    c.block([&] {
-        for (int i = 0; i < 5'000; ++i)
-            c.add(("a" + std::to_string(i)).c_str(), i);
-    });
+    c.fill(5'000);
     const taken then(c.db);
     std::vector<std::thread> threads;
     std::atomic<int> right{0};
@@ -261,6 +253,44 @@ TEST_CASE("many threads read one snapshot, and many snapshots are read at once")
         CHECK(more[i]->get<account, by_name>("a77").visits == i + 1);
 }
 
+TEST_CASE("a block that ends where its chunk of the log does") {
+    constexpr std::uint64_t chunk = undo_log::chunk_bytes;
+    constexpr std::uint64_t most = 60'000;
+    chain c;
+    c.fill(5'000);
+    c.db.commit(c.db.revision());
+    c.block([&] {
+        undo_log& log = *c.db.memory().log();
+        const account& any = c.db.get<account, by_name>("a0");
+        for (;;) {
+            const std::uint64_t left =
+                chunk - (log.words().tail - window_header::page_bytes) % chunk;
+            const std::uint64_t bytes = left <= most ? left : std::min(most, left / 2 / 4 * 4);
+            operation change(log, bytes);
+            log.record(&any, bytes - sizeof(record_trailer));
+            change.complete();
+            if (bytes == left) break;
+        }
+    });
+    before_images silent(c.db.segment_folder() + "/undo_log"); // is not announced
+    silent.begin();
+    const log_time end = silent.from().time;
+    CHECK(end % chunk == 0);
+    SECTION("is kept with it") {
+        const taken then(c.db);
+        churn(c, 10);
+        before_images now(c.db.segment_folder() + "/undo_log");
+        now.begin();
+        CHECK(c.db.memory().log()->kept_bytes() / chunk ==
+              now.from().time / chunk - end / chunk + 1);
+        CHECK(then.get<account, by_name>("a77").visits == 0);
+    }
+    SECTION("is too old without it") {
+        churn(c, 10);
+        CHECK_THROWS_AS(silent.require_usable(), too_old_error);
+    }
+}
+
 TEST_CASE("a fork has no snapshots, and takes its own") {
     chain c;
     c.block([&] { c.add("a", 1); });
@@ -281,10 +311,7 @@ TEST_CASE("a fork has no snapshots, and takes its own") {
 
 TEST_CASE("a reader that was killed keeps no log") {
     chain c(keeping(std::uint64_t{4} << 20));
-    c.block([&] {
-        for (int i = 0; i < 5'000; ++i)
-            c.add(("a" + std::to_string(i)).c_str(), i);
-    });
+    c.fill(5'000);
     c.db.commit(c.db.revision());
     {
         const staying_process reader([&](const auto& done) {
@@ -301,10 +328,7 @@ TEST_CASE("a reader that was killed keeps no log") {
 TEST_CASE(
     "blocks that cross chunks of the log, some of them popped: snapshots agree with a count") {
     chain c;
-    c.block([&] {
-        for (int i = 0; i < 20'000; ++i)
-            c.add(("a" + std::to_string(i)).c_str(), i);
-    });
+    c.fill(20'000);
     c.db.commit(c.db.revision());
     const std::uint64_t seed = new_seed();
     INFO("CHAINBASE_TEST_SEED=" << seed);
@@ -355,10 +379,7 @@ TEST_CASE("a full window of the log: the writer takes back what snapshots keep")
     open_options small = keeping(std::uint64_t{64} << 20);
     small.window_bytes = std::size_t{16} << 20;
     chain c(small);
-    c.block([&] {
-        for (int i = 0; i < 5'000; ++i)
-            c.add(("a" + std::to_string(i)).c_str(), i);
-    });
+    c.fill(5'000);
     c.db.commit(c.db.revision());
     const taken then(c.db);
     churn(c, 60); // more than the window of the log

@@ -23,14 +23,6 @@ namespace {
 
 constexpr int accounts = 2'000;
 
-void fill(chain& in) {
-    in.block([&] {
-        for (int i = 0; i < accounts; ++i)
-            in.add(("a" + std::to_string(i)).c_str(), i);
-    });
-    in.db.commit(in.db.revision());
-}
-
 /// Whether all accounts were visited as often: a block visits each.
 bool is_whole(const taken& one) {
     const std::uint32_t visits = one.get(id<account>(0)).visits;
@@ -66,7 +58,8 @@ pid_t start_reader(const std::string& state) {
 
 TEST_CASE("a hundred readers beside a writer, each in a process of its own") {
     chain c;
-    fill(c);
+    c.fill(accounts);
+    c.db.commit(c.db.revision());
     std::vector<pid_t> readers;
     for (int i = 0; i < 100; ++i)
         readers.push_back(start_reader(c.state()));
@@ -87,7 +80,8 @@ TEST_CASE("a hundred readers beside a writer, each in a process of its own") {
 
 TEST_CASE("a reader that sleeps holds the log up to the bound, and then nothing") {
     chain c(keeping(std::uint64_t{2} << 20));
-    fill(c);
+    c.fill(accounts);
+    c.db.commit(c.db.revision());
     const staying_process reader([&](const auto& done) {
         const taken own(c.state());
         done();
@@ -100,7 +94,8 @@ TEST_CASE("a reader that sleeps holds the log up to the bound, and then nothing"
 
 TEST_CASE("a snapshot that nobody reads outlives rollbacks above it, however many") {
     chain c;
-    fill(c);
+    c.fill(accounts);
+    c.db.commit(c.db.revision());
     c.block([&] { c.add("b", accounts); });
     const taken idle(c.db);
     std::vector<taken> between;

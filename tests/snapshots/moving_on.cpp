@@ -17,14 +17,6 @@ namespace {
 
 constexpr int accounts = 5'000;
 
-void fill(chain& in) {
-    in.block([&] {
-        for (int i = 0; i < accounts; ++i)
-            in.add(("a" + std::to_string(i)).c_str(), i);
-    });
-    in.db.commit(in.db.revision());
-}
-
 void pay(chain& in, const char* name) {
     in.block([&] {
         in.db.modify(in.db.get<account, by_name>(name), [](account& one) { ++one.balance; });
@@ -44,7 +36,8 @@ constexpr std::int64_t sum_at_first = std::int64_t{accounts} * (accounts - 1) / 
 
 TEST_CASE("a snapshot moves on to the newest block, and copies only what changed") {
     chain c;
-    fill(c);
+    c.fill(accounts);
+    c.db.commit(c.db.revision());
     taken then(c.db);
     CHECK(sum_of(then) == sum_at_first);
     const std::uint64_t whole = then.costs().pages;
@@ -93,7 +86,8 @@ TEST_CASE("a snapshot moves on to the newest block, and copies only what changed
 
 TEST_CASE("a snapshot that is too old moves on") {
     chain c(keeping(std::uint64_t{4} << 20));
-    fill(c);
+    c.fill(accounts);
+    c.db.commit(c.db.revision());
     pay(c, "a1");
     taken then(c.db);
     CHECK(sum_of(then) == sum_at_first + 1);

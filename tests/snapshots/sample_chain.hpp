@@ -33,6 +33,13 @@ struct chain {
             made.group = static_cast<std::uint32_t>(balance % 3);
         });
     }
+    /// A block of accounts a0, a1, ..., with balances 0, 1, ...
+    void fill(int accounts) {
+        block([&] {
+            for (int i = 0; i < accounts; ++i)
+                add(("a" + std::to_string(i)).c_str(), i);
+        });
+    }
     [[nodiscard]] std::string state() const { return folder / "state"; }
 
     scratch_folder folder;

@@ -1,6 +1,8 @@
 #include <pool_allocator/base/error.hpp>
 #include <tools/driver/live/readers.hpp>
 
+#include <spdlog/spdlog.h>
+
 #include <random>
 
 namespace chainbase::driver::live {
@@ -49,6 +51,9 @@ void readers::ask(reader& own, unsigned number) {
             pool_.read([&](const snapshot& from) { return answer_(from, question); });
         } catch (const too_old_error&) { // blocks are popped faster than it is answered
         } catch (const busy_error&) {
+        } catch (const error& problem) { // such as no addresses: the node goes on
+            spdlog::error("a reader ends: {}", problem.what());
+            return;
         }
         const nanoseconds took = clock::now() - due;
         const std::lock_guard lock(own.mutex);
