@@ -39,8 +39,8 @@ public:
     }
     [[nodiscard]] snapshot_pages& pages() const noexcept { return *pages_; }
     /// Moves on to the newest block. Returns false where it cannot: the segment was replaced, and
-    /// this one is of no use any more. Throws what taking one throws. Requires that no thread reads,
-    /// and ends the validity of what was read; pages beyond `most_bytes` are given back.
+    /// this one is of no use any more. Throws what taking one throws. Requires that no thread
+    /// reads, and ends the validity of what was read; pages beyond `most_bytes` are given back.
     [[nodiscard]] bool renew(std::uint64_t most_bytes);
     /// Throws schema_error, usage_error when the state has no such type.
     [[nodiscard]] const type_windows& find_type(const type_schema& schema) {
