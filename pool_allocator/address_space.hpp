@@ -41,7 +41,7 @@ public:
 
     /// Reserves `windows` windows of `window_bytes`. Throws as require_possible does, and
     /// limit_error when the process may not have so many addresses (`ulimit -v`), or when more than
-    /// 64 ranges are in use in the process.
+    /// 256 ranges are in use in the process.
     address_space(std::size_t window_bytes, std::size_t windows);
     ~address_space();
     address_space(const address_space&) = delete;
@@ -104,7 +104,7 @@ private:
         std::atomic<std::size_t> bytes;
         std::atomic<std::size_t> window_bytes;
     };
-    static constexpr std::size_t registry_capacity = 64;
+    static constexpr std::size_t registry_capacity = 256;
     static inline entry registry_[registry_capacity];
     static inline std::atomic<std::size_t> registry_used_{0};
 

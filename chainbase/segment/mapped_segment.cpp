@@ -48,14 +48,17 @@ void mapped_segment::map_header(const fs::path& folder) {
 
 void mapped_segment::map_windows() {
     catalogue_ = catalogue::read(folder_);
-    addresses_ = std::make_unique<address_space>(header().window_bytes, header().windows);
-    use_addresses(*addresses_);
+    addresses_ = reserve_addresses();
     log_file_ =
         std::make_unique<window>(window::open({addresses_.get(), undo_log::window_index},
                                               folder_ / "undo_log", undo_log::geometry, mode_));
     buffers_ = std::make_unique<size_classes>(*addresses_, folder_, mode_);
     for (const catalogue::entry& entry : catalogue_.entries())
         types_.push_back(map_type(entry, mode_));
+}
+
+std::unique_ptr<address_space> mapped_segment::reserve_addresses() {
+    return std::make_unique<address_space>(header().window_bytes, header().windows);
 }
 
 /// Derived from the state's random identity, which only readers of its files know.
@@ -69,10 +72,10 @@ hash_seed mapped_segment::own_seed() const noexcept {
 std::unique_ptr<type_windows> mapped_segment::map_type(const catalogue::entry& entry,
                                                        window::mode how) const {
     const std::uint64_t end = std::uint64_t{entry.first_window} + entry.schema.windows();
-    if (entry.first_window < first_type_window || end > addresses_->windows())
+    if (entry.first_window < first_type_window || end > header().windows)
         throw damaged_error(catalogue::file_in(folder_).string() + ": type " + entry.schema.name +
                             ": first_window " + std::to_string(entry.first_window) +
-                            " is not among the " + std::to_string(addresses_->windows()) +
+                            " is not among the " + std::to_string(header().windows) +
                             " windows; restore the file from a copy, or replay into a new folder");
     auto type = std::make_unique<type_windows>();
     type->name = entry.schema.name;
@@ -289,8 +292,8 @@ type_windows& mapped_segment::find_or_create_type(const type_schema& schema) {
                           ", and is open read-only");
     require_file_name(schema.name);
     const catalogue::entry added{schema, next_free_window()};
-    if (added.first_window + schema.windows() > addresses_->windows())
-        throw limit_error(state_.string() + ": all " + std::to_string(addresses_->windows()) +
+    if (added.first_window + schema.windows() > header().windows)
+        throw limit_error(state_.string() + ": all " + std::to_string(header().windows) +
                           " windows are taken, type " + schema.name +
                           " needs more; create the state with more windows");
     catalogue_.add(added);

@@ -68,8 +68,9 @@ protected:
     void map_header(const std::filesystem::path& folder);
     /// Then all other files. Throws damaged_error, format_error, io_error, limit_error.
     void map_windows();
-    /// Called when the range of addresses is there, before a window is.
-    virtual void use_addresses(address_space&) {}
+    /// Called when header and catalogue are read: where the windows are in this process. A range
+    /// for the header's windows, unless overridden. Throws limit_error, io_error.
+    [[nodiscard]] virtual std::unique_ptr<address_space> reserve_addresses();
     /// Checks the root blocks and lengths of a closed state against what closing left; of one that
     /// was not closed, when writing, that its files have the bytes that their root blocks count,
     /// since a store beyond a file's end kills the process. Throws damaged_error, io_error.
@@ -99,11 +100,13 @@ protected:
     [[nodiscard]] segment_header& own_header() noexcept { return *header_.at; }
     [[nodiscard]] const file_identity& header_file() const noexcept { return header_.file; }
     [[nodiscard]] window& own_log_file() noexcept { return *log_file_; }
+    [[nodiscard]] const std::filesystem::path& segment_folder() const noexcept { return folder_; }
+    /// Windows at or above belong to no type.
+    [[nodiscard]] std::uint32_t next_free_window() const noexcept;
 
 private:
     [[nodiscard]] std::unique_ptr<type_windows> map_type(const catalogue::entry& entry,
                                                          window::mode how) const;
-    [[nodiscard]] std::uint32_t next_free_window() const noexcept;
     [[nodiscard]] hash_seed own_seed() const noexcept;
     [[nodiscard]] std::uint32_t roots_checksum() const;
     void check_lengths() const;

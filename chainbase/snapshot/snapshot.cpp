@@ -4,12 +4,15 @@
 #include <chainbase/snapshot/snapshot.hpp>
 #include <chainbase/snapshot/snapshot_segment.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
 #include <pool_allocator/trace/trace.hpp>
 
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -55,8 +58,8 @@ snapshot_segment::snapshot_segment(fs::path state, const open_options& options, 
     }
     begin();
     snapshots_taken.add();
-    segment_folder_ = folder;
-    map(folder);
+    map_header(folder);
+    map();
     pages_->lost_pages_are_zeros(what == lost_page::is_zeros);
     if (!images_->is_at((folder / "undo_log").string()))
         throw replaced_error(state.string() + ": the segment was replaced while a snapshot of it "
@@ -94,11 +97,20 @@ bool snapshot_segment::renew(std::uint64_t most_bytes) {
         pages_->give_back(); // some may be of another block
         throw;
     }
-    if (!images_->is_at((segment_folder_ / "undo_log").string())) return false;
-    const std::uint64_t types = slot_ ? slot_->types_added() : 0;
-    refresh_files(!slot_ || types != types_added_);
-    types_added_ = types;
-    return true;
+    if (!images_->is_at((segment_folder() / "undo_log").string())) return false;
+    const std::uint64_t added = slot_ ? slot_->types_added() : 0;
+    if ((!slot_ || added != types_added_) &&
+        catalogue::read(segment_folder()).entries().size() != types().entries().size())
+        return false;
+    types_added_ = added;
+    refresh_files(/*and_types=*/false);
+    return has_room();
+}
+
+bool snapshot_segment::has_room() const {
+    bool has = true;
+    each_window([&](const window& file) { has = has && file.bytes() <= file.limit(); });
+    return has;
 }
 
 /// From block to block by the records between. Once these are read, only the log of the new one is
@@ -132,8 +144,7 @@ void snapshot_segment::begin_again() {
 }
 
 /// A page that was lost meanwhile looks like damage.
-void snapshot_segment::map(const fs::path& folder) {
-    map_header(folder);
+void snapshot_segment::map() {
     try {
         map_windows();
     } catch (const error&) {
@@ -143,9 +154,23 @@ void snapshot_segment::map(const fs::path& folder) {
     pages_->require_usable();
 }
 
-void snapshot_segment::use_addresses(address_space& range) {
-    pages_.emplace(range, *images_);
-    range.take_pages_from(*pages_);
+/// Closer together than in the writer's process, so that one may have many snapshots: windows that
+/// hold twice the longest file, and no more of them than there are.
+std::unique_ptr<address_space> snapshot_segment::reserve_addresses() {
+    constexpr std::uint64_t least = std::uint64_t{64} << 20;
+    std::uint64_t longest = 0;
+    for (const std::string& name : names_in(segment_folder())) {
+        std::error_code is_gone;
+        const std::uint64_t bytes = fs::file_size(segment_folder() / name, is_gone);
+        if (!is_gone) longest = std::max(longest, bytes);
+    }
+    const std::uint64_t each =
+        std::min(std::max(least, std::bit_ceil(2 * longest)), header().window_bytes);
+    auto range =
+        std::make_unique<address_space>(each, std::min(next_free_window(), header().windows));
+    pages_.emplace(*range, *images_, header().window_bytes);
+    range->take_pages_from(*pages_);
+    return range;
 }
 
 const type_windows* snapshot_segment::find_type(const std::string& name) const noexcept {

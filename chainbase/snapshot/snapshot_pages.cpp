@@ -79,15 +79,16 @@ void pass_on(int signal, siginfo_t* about, void* context) {
 
 } // namespace
 
-snapshot_pages::snapshot_pages(address_space& range, before_images& images)
-    : range_(range), images_(images), memory_(make_memory(range.window_bytes() * range.windows())),
+snapshot_pages::snapshot_pages(const address_space& range, before_images& images,
+                               std::uint64_t live_window_bytes)
+    : range_(range), bytes_(range.window_bytes() * range.windows()),
+      live_window_bytes_(live_window_bytes), images_(images), memory_(make_memory(bytes_)),
       piece_(small_step) {
-    const std::size_t bytes = range.window_bytes() * range.windows();
-    if (mmap(range.base(), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
+    if (mmap(range.base(), bytes_, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
              memory_.number(), 0) == MAP_FAILED)
         throw_file_error(memory_name, "map");
-    madvise(range.base(), bytes, MADV_DONTFORK);
-    madvise(range.base(), bytes, MADV_DONTDUMP);
+    madvise(range.base(), bytes_, MADV_DONTFORK);
+    madvise(range.base(), bytes_, MADV_DONTDUMP);
     install_handler();
     enter();
 }
@@ -118,21 +119,25 @@ bool snapshot_pages::has_lost_page() const {
 
 void snapshot_pages::give_back() {
     const std::lock_guard alone(mutex_);
-    const std::size_t bytes = range_.window_bytes() * range_.windows();
-    if (mprotect(range_.base(), bytes, PROT_NONE) != 0)
+    if (mprotect(range_.base(), bytes_, PROT_NONE) != 0)
         throw_file_error(memory_name, "take access to");
     filled_.clear();
     small_steps.fetch_sub(std::exchange(small_, 0), std::memory_order_relaxed);
     if (fallocate(memory_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
-                  static_cast<off_t>(bytes)) != 0)
+                  static_cast<off_t>(bytes_)) != 0)
         throw_file_error(memory_name, "give back");
 }
 
 void snapshot_pages::move_on() {
     const std::lock_guard alone(mutex_);
     const block_end to = images_.find_newest();
-    images_.each_change_until(to, [&](std::uint64_t offset, std::uint64_t bytes) {
-        const std::uint64_t last = (offset + bytes - 1) / page;
+    images_.each_change_until(to, [&](std::uint64_t live, std::uint64_t bytes) {
+        const std::uint64_t window = live / live_window_bytes_;
+        const std::uint64_t within = live % live_window_bytes_;
+        if (window >= range_.windows() || within >= range_.window_bytes()) return;
+        const std::uint64_t offset = window * range_.window_bytes() + within;
+        const std::uint64_t last =
+            (offset + std::min(bytes, range_.window_bytes() - within) - 1) / page;
         for (std::uint64_t at = offset / page; at <= last; ++at)
             if (const auto found = filled_.find(at / pages_of_step); found != filled_.end())
                 found->second |= static_cast<std::uint16_t>(1U << at % pages_of_step);
@@ -161,7 +166,7 @@ void snapshot_pages::copy_again(bool all) {
         images_.with_images([](void* with) { (*static_cast<decltype(copy_all)*>(with))(); },
                             &copy_all);
         for (const run& one : runs) {
-            images_.put_back(one.begin, one.into);
+            put_back(one.begin, one.into);
             write_at(memory_, memory_name, one.begin, one.into);
         }
         pages_ += bytes / page;
@@ -231,6 +236,13 @@ void snapshot_pages::copy(std::uint64_t offset, std::span<std::byte> into) const
     std::fill(into.begin() + static_cast<std::ptrdiff_t>(there), into.end(), std::byte{0});
 }
 
+/// In one window.
+void snapshot_pages::put_back(std::uint64_t offset, std::span<std::byte> bytes) const noexcept {
+    images_.put_back(offset / range_.window_bytes() * live_window_bytes_ +
+                         offset % range_.window_bytes(),
+                     bytes);
+}
+
 bool snapshot_pages::fill(std::uint64_t offset) {
     const std::lock_guard alone(mutex_);
     if (lost_) std::rethrow_exception(lost_); // at once: it would fail again, or be of no use
@@ -241,7 +253,7 @@ bool snapshot_pages::fill(std::uint64_t offset) {
     const std::span<std::byte> into(piece_.data(), bytes);
     auto copy_it = [&] { copy(begin, into); };
     images_.with_images([](void* with) { (*static_cast<decltype(copy_it)*>(with))(); }, &copy_it);
-    images_.put_back(begin, into);
+    put_back(begin, into);
     write_at(memory_, memory_name, begin, into);
     if (mprotect(range_.base() + begin, into.size(), PROT_READ) != 0)
         throw_file_error(memory_name, "give access to");
@@ -289,7 +301,13 @@ void snapshot_pages::handle(int signal, siginfo_t* about, void* context) {
     const int kept = errno;
     const auto address = reinterpret_cast<std::uintptr_t>(about->si_addr);
     snapshot_pages* const pages = at(address);
-    if (!pages) return pass_on(signal, about, context);
+    if (!pages) {
+        if (may_be_link(address))
+            detail::leave_guarded_read(std::make_exception_ptr(
+                damaged_error(std::string(memory_name) +
+                              ": a link leads out of it; run chainbase-inspect check")));
+        return pass_on(signal, about, context);
+    }
     std::exception_ptr failure;
     try {
         pages->origin_.require_here("a snapshot");
@@ -328,13 +346,26 @@ snapshot_pages* snapshot_pages::at(std::uintptr_t address) noexcept {
     return of_parent;
 }
 
+/// Whether it is where a link in a snapshot can lead: links are numbers of 32 bits, of pages at
+/// most.
+bool snapshot_pages::may_be_link(std::uintptr_t address) noexcept {
+    constexpr std::uint64_t farthest = page << 32;
+    for (const entry& one : registry) {
+        const std::uintptr_t begin = one.begin.load(std::memory_order_acquire);
+        if (begin != 0 && address >= begin &&
+            address - one.end.load(std::memory_order_relaxed) < farthest)
+            return true;
+    }
+    return false;
+}
+
 void snapshot_pages::enter() {
     const std::lock_guard alone(registry_mutex());
     for (entry& one : registry) {
         if (one.begin.load(std::memory_order_relaxed) != 0) continue;
         const auto begin = reinterpret_cast<std::uintptr_t>(range_.base());
         one.pages.store(this, std::memory_order_relaxed);
-        one.end.store(begin + range_.window_bytes() * range_.windows(), std::memory_order_relaxed);
+        one.end.store(begin + bytes_, std::memory_order_relaxed);
         one.begin.store(begin, std::memory_order_release);
         return;
     }

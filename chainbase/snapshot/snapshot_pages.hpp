@@ -34,9 +34,11 @@ namespace chainbase {
 /// reads. A fork does not have the memory.
 class snapshot_pages final : public page_source {
 public:
-    /// `images` tells what the pages were. Both must outlive this object. Throws limit_error when
-    /// there are too many snapshots in the process, io_error.
-    snapshot_pages(address_space& range, before_images& images);
+    /// `images` tells what the pages were, where a window is every `live_window_bytes`, which are
+    /// no fewer than in `range`. Both must outlive this object. Throws limit_error when there are
+    /// too many snapshots in the process, io_error.
+    snapshot_pages(const address_space& range, before_images& images,
+                   std::uint64_t live_window_bytes);
     ~snapshot_pages();
     snapshot_pages(const snapshot_pages&) = delete;
     snapshot_pages& operator=(const snapshot_pages&) = delete;
@@ -70,6 +72,7 @@ public:
 private:
     static void handle(int signal, siginfo_t* about, void* context);
     [[nodiscard]] static snapshot_pages* at(std::uintptr_t address) noexcept;
+    [[nodiscard]] static bool may_be_link(std::uintptr_t address) noexcept;
     static void install_handler();
     void enter();
     void leave() noexcept;
@@ -77,12 +80,15 @@ private:
     /// Makes the page readable. Returns false if it is already. Throws as before_images.
     [[nodiscard]] bool fill(std::uint64_t offset);
     void copy(std::uint64_t offset, std::span<std::byte> into) const;
+    void put_back(std::uint64_t offset, std::span<std::byte> bytes) const noexcept;
     [[nodiscard]] std::uint64_t step() const noexcept;
     /// Makes it a page of zeros. Returns false where that is not wanted.
     [[nodiscard]] bool lose(std::uint64_t offset, const std::exception_ptr& why) noexcept;
 
     process_of_origin origin_;
-    address_space& range_;
+    const address_space& range_;
+    const std::uint64_t bytes_; ///< of all its windows
+    const std::uint64_t live_window_bytes_;
     before_images& images_;
     file_descriptor memory_;
     std::unordered_map<std::size_t, file_descriptor> files_; ///< by window

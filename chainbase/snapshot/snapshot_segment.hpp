@@ -38,9 +38,10 @@ public:
         return images_->is_newest() && (!slot_ || slot_->replacements() == replacements_);
     }
     [[nodiscard]] snapshot_pages& pages() const noexcept { return *pages_; }
-    /// Moves on to the newest block. Returns false where it cannot: the segment was replaced, and
-    /// this one is of no use any more. Throws what taking one throws. Requires that no thread
-    /// reads, and ends the validity of what was read; pages beyond `most_bytes` are given back.
+    /// Moves on to the newest block. Returns false where it cannot, and this one is of no use any
+    /// more: the segment was replaced, got a type, or outgrew the addresses that were reserved.
+    /// Throws what taking one throws. Requires that no thread reads, and ends the validity of what
+    /// was read; pages beyond `most_bytes` are given back.
     [[nodiscard]] bool renew(std::uint64_t most_bytes);
     /// Throws schema_error, usage_error when the state has no such type.
     [[nodiscard]] const type_windows& find_type(const type_schema& schema) {
@@ -54,11 +55,11 @@ private:
     void announce();
     [[nodiscard]] bool move_on();
     void begin_again();
-    void map(const std::filesystem::path& folder);
-    void use_addresses(address_space& range) override;
+    void map();
+    [[nodiscard]] std::unique_ptr<address_space> reserve_addresses() override;
+    [[nodiscard]] bool has_room() const;
 
     open_options options_;
-    std::filesystem::path segment_folder_;
     std::chrono::steady_clock::time_point taken_;
     std::uint64_t replacements_ = 0;    ///< of the segment, before it was opened
     std::uint64_t types_added_ = 0;     ///< to it, before its catalogue was read

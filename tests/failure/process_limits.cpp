@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <fstream>
 #include <new>
 #include <string>
 
@@ -22,16 +21,6 @@ using namespace chainbase;
 using namespace chainbase::test;
 
 namespace {
-
-/// Memory of this process in bytes: a line of /proc/self/status.
-rlim_t memory_now(const std::string& line) {
-    std::ifstream in("/proc/self/status");
-    rlim_t kibi = 0;
-    for (std::string name; in >> name;)
-        if (name == line + ":" && in >> kibi) break;
-    expect(kibi != 0, "no " + line);
-    return kibi << 10;
-}
 
 void with_notes(const std::filesystem::path& state, const open_options& options,
                 const std::function<void(database&)>& work) {

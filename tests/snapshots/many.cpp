@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <tests/snapshots/sample_chain.hpp>
 #include <tests/support/child_process.hpp>
+#include <tests/support/lowered_limit.hpp>
 #include <unistd.h>
 
 #include <chrono>
@@ -116,6 +117,32 @@ TEST_CASE("a snapshot that nobody reads outlives rollbacks above it, however man
     CHECK(idle.get(id<account>(1)).visits == 0);
     for (std::size_t i = 0; i < between.size(); ++i)
         CHECK(between[i].get(id<account>(1)).visits == 30 * (i + 1));
+}
+
+TEST_CASE("a process has room for many snapshots, also where it has none for the state") {
+    const scratch_folder folder;
+    const std::string state = folder / "state";
+    open_options options = quick_options();
+    options.window_bytes = open_options::default_window_bytes;
+    options.windows = open_options().windows;
+    const staying_process owner([&](const auto& done) {
+        database db(state, options);
+        db.add_type<account>("account");
+        auto block = db.start_session();
+        db.create<account>([](account& made) { made.balance = 7; });
+        block.push();
+        done();
+    });
+    const lowered_limit limit(RLIMIT_AS, memory_now("VmSize") + (rlim_t{32} << 30));
+    options.mode = open_mode::read_only;
+    CHECK_THROWS_AS(database(state, options), limit_error);
+    std::vector<taken> many;
+    for (int i = 0; i < 5; ++i) {
+        many.emplace_back(state);
+        many.back().add_type<account>("account");
+    }
+    for (const taken& each : many)
+        CHECK(each.get(id<account>(0)).balance == 7);
 }
 
 TEST_CASE("snapshots of two states in one process do not meet") {

@@ -4,6 +4,8 @@
 
 #include <csignal>
 #include <cstdint>
+#include <fstream>
+#include <string>
 
 namespace chainbase::test {
 
@@ -23,6 +25,15 @@ private:
     int which_;
     rlimit before_{};
 };
+
+/// Memory of this process in bytes: a line of /proc/self/status, 0 if there is none.
+[[nodiscard]] inline rlim_t memory_now(const std::string& line) {
+    std::ifstream in("/proc/self/status");
+    rlim_t kibi = 0;
+    for (std::string name; in >> name;)
+        if (name == line + ":" && in >> kibi) break;
+    return kibi << 10;
+}
 
 /// Limits the size of files during its lifetime: a write across the limit is short, the next one
 /// fails, as on a full disk.
