@@ -60,7 +60,7 @@ order='pool_allocator/base pool_allocator/trace pool_allocator undo
     chainbase/segment chainbase chainbase/snapshot
     chainbase/state_root archive/record
     archive/archived_by,batch_plan,fault_steps,found,fwd,memory_store,statistics,store,write_batch
-    archive/rocksdb archive chainbase/examples chainbase/offline tools tests'
+    archive/rocksdb archive chainbase/feed chainbase/examples chainbase/offline tools tests'
 
 # A folder may include itself and the folders before it.
 layers() {

@@ -19,8 +19,9 @@ namespace chainbase {
 namespace {
 
 constexpr auto patience = std::chrono::seconds(2);
-constexpr const char* undone = "its block was undone, or so much was rolled back since that this "
-                               "cannot be told";
+constexpr const char* was_undone =
+    "its block was undone, or so much was rolled back since that this "
+    "cannot be told";
 
 template <typename Word>
 Word load(const Word& word) noexcept {
@@ -57,24 +58,36 @@ before_images::~before_images() {
 }
 
 void before_images::begin() {
-    images_.clear();
-    of_area_.clear();
-    pieces_.clear();
-    bytes_ = 0;
+    forget();
     is_torn_ = true;
+    block_end newest{};
     const bool is_there = wait_until([&] {
         turn_ = load(words().turn);
         losses_ = load(words().losses);
         then();
-        const bool is_whole = read_end(from_);
+        const bool is_whole = read_end(newest);
         return is_whole && losses_ % 2 == 0 && turn_ % 2 == 0 && turn_ == load(words().turn);
     });
     if (!is_there)
         throw busy_error(name_ + ": no block has ended yet that a snapshot could show: the state "
                                  "is being opened or rolled back, or its writer died while it did; "
                                  "try again once it is open for writing");
-    read_to_ = from_.time;
+    set_from(newest);
     is_torn_ = false;
+}
+
+void before_images::forget() noexcept {
+    records_.clear();
+    of_area_.clear();
+    pieces_.clear();
+    bytes_ = 0;
+}
+
+/// Nothing after it was read.
+void before_images::set_from(const block_end& to) noexcept {
+    from_ = to;
+    if (needs_log_only_) from_.epoch = UINT64_MAX;
+    read_to_ = to.time;
 }
 
 bool before_images::read_end(block_end& end) const noexcept {
@@ -130,7 +143,7 @@ void before_images::require_usable() {
     if (load(words().losses) != losses_)
         throw_over("the state was opened again, compacted, or changed outside of sessions since");
     if (load(words().given_back) >= from_.epoch) throw_over("memory that it needs was given back");
-    if (lowest_since(turn_) < from_.time) throw_over(undone);
+    if (lowest_since(turn_) < from_.time) throw_over(was_undone);
 }
 
 void before_images::with_images(void (*copy)(void*), void* with) {
@@ -148,7 +161,7 @@ void before_images::with_images(void (*copy)(void*), void* with) {
         then();
         const bool is_same = load(words().turn) == turn;
         if (is_same) {
-            if (lowest < from_.time) throw_over(undone);
+            if (lowest < from_.time) throw_over(was_undone);
             require_usable(); // else what follows may be damage that is none
             if (!is_whole)
                 throw damaged_error(name_ + ": the records since revision " +
@@ -213,37 +226,40 @@ bool before_images::split(std::span<const std::byte> piece, log_time begin, read
         if (at - sizeof trailer < trailer.bytes()) return false;
         const std::size_t end = at;
         at -= sizeof trailer + trailer.bytes();
-        if (trailer.restores() && trailer.bytes() != 0)
-            into.images.push_back({begin + end, trailer.offset(),
-                                   static_cast<std::uint32_t>(trailer.bytes()), piece.data() + at});
+        into.records.push_back({begin + end, trailer.offset(),
+                                static_cast<std::uint32_t>(trailer.bytes()), trailer.kind(),
+                                piece.data() + at});
     }
     return true;
 }
 
 void before_images::take(reading& what) {
-    for (std::size_t i = what.images.size(); i-- > 0;)
-        enter(what.images[i]);
+    for (std::size_t i = what.records.size(); i-- > 0;)
+        enter(what.records[i]);
     for (auto& piece : what.pieces)
         pieces_.push_back(std::move(piece));
     bytes_ += what.bytes;
     read_to_ = what.end;
 }
 
-void before_images::enter(const image& one) {
+void before_images::enter(const record& one) {
+    records_.push_back(one);
+    if (!one.restores()) return;
+    const auto place = static_cast<std::uint32_t>(records_.size() - 1);
     const std::uint64_t last = (one.offset + one.bytes - 1) >> area_shift;
     for (std::uint64_t area = one.offset >> area_shift; area <= last; ++area)
-        of_area_[area].push_back(static_cast<std::uint32_t>(images_.size()));
-    images_.push_back(one);
+        of_area_[area].push_back(place);
 }
 
 /// Their content stays until move_to() or the end; it is little.
 void before_images::drop_from(log_time time) noexcept {
-    while (!images_.empty() && images_.back().time > time) {
-        const image& one = images_.back();
+    lowest_ = std::min(lowest_, time);
+    for (; !records_.empty() && records_.back().time > time; records_.pop_back()) {
+        const record& one = records_.back();
+        if (!one.restores()) continue;
         const std::uint64_t last = (one.offset + one.bytes - 1) >> area_shift;
         for (std::uint64_t area = one.offset >> area_shift; area <= last; ++area)
             of_area_[area].pop_back();
-        images_.pop_back();
     }
 }
 
@@ -258,7 +274,10 @@ block_end before_images::find_newest() {
         const std::uint64_t turn = wait_for_even_turn();
         then();
         block_end newest{};
-        if (read_end(newest) && catch_up(newest.position, turn)) return newest;
+        if (read_end(newest) && catch_up(newest.position, turn)) {
+            lowest_ = UINT64_MAX;
+            return newest;
+        }
         require_usable();
         if (std::chrono::steady_clock::now() > end) throw_restless();
     }
@@ -291,9 +310,9 @@ bool before_images::catch_up(log_position at, std::uint64_t turn) {
 }
 
 void before_images::move_to(const block_end& to) {
-    std::vector<image> later;
+    std::vector<record> later;
     std::uint64_t bytes = 0;
-    for (const image& one : images_) {
+    for (const record& one : records_) {
         if (one.time <= to.time) continue;
         later.push_back(one);
         bytes += one.bytes;
@@ -301,23 +320,89 @@ void before_images::move_to(const block_end& to) {
     std::vector<std::unique_ptr<std::byte[]>> pieces(1);
     pieces[0] = std::make_unique_for_overwrite<std::byte[]>(bytes);
     std::byte* content = pieces[0].get();
-    for (image& one : later) {
+    for (record& one : later) {
         std::memcpy(content, one.content, one.bytes);
         one.content = content;
         content += one.bytes;
     }
+    const log_time read = read_to_;
     is_torn_ = true;
-    images_.clear();
-    of_area_.clear();
-    for (const image& one : later)
+    forget();
+    for (const record& one : later)
         enter(one);
     pieces_ = std::move(pieces);
     bytes_ = bytes;
-    from_ = to;
+    set_from(to);
+    read_to_ = read;
     is_torn_ = false;
 }
 
-void before_images::put_back(std::uint64_t offset, std::span<std::byte> bytes) const noexcept {
+// --- blocks ---
+
+void before_images::begin_at_oldest() {
+    constexpr std::uint64_t chunk_bytes = undo_log_view::chunk_bytes;
+    for (;;) {
+        const log_position at = load(log().oldest);
+        if (at == 0) return;
+        then();
+        const std::uint64_t chunk =
+            (at - window_header::page_bytes - 1) / chunk_bytes * chunk_bytes +
+            window_header::page_bytes;
+        log_chunk header{};
+        session_mark mark{};
+        const bool is_there =
+            read_at(file_, name_, chunk, std::as_writable_bytes(std::span(&header, 1))) ==
+                sizeof header &&
+            read_at(file_, name_, at, std::as_writable_bytes(std::span(&mark, 1))) == sizeof mark;
+        then();
+        if (!is_there || load(log().oldest) != at) continue;
+        forget();
+        return set_from({mark.revision - 1, at, header.sequence * chunk_bytes + (at - chunk), 0});
+    }
+}
+
+void before_images::begin_at(const before_images& other) noexcept {
+    forget();
+    set_from(other.from_);
+    turn_ = other.turn_;
+    losses_ = other.losses_;
+    is_torn_ = false;
+}
+
+std::optional<revision_number> before_images::committed() const {
+    const log_position at = load(log().oldest);
+    then();
+    session_mark mark{};
+    if (at == 0)
+        mark.revision = load(log().base) + 1;
+    else if (read_at(file_, name_, at, std::as_writable_bytes(std::span(&mark, 1))) != sizeof mark)
+        return std::nullopt;
+    then();
+    if (load(log().oldest) != at) return std::nullopt;
+    return mark.revision - 1;
+}
+
+std::optional<before_images::step_back> before_images::undone() const {
+    for (;;) {
+        const std::uint64_t turn = wait_for_even_turn();
+        then();
+        const log_time lowest = lowest_since(turn_);
+        then();
+        if (load(words().turn) != turn) continue;
+        if (lowest >= from_.time) return std::nullopt;
+        return step_back{turn, lowest};
+    }
+}
+
+void before_images::go_back(const block_end& to, const step_back& by) noexcept {
+    forget();
+    set_from(to);
+    turn_ = by.turn;
+    is_torn_ = false;
+}
+
+void before_images::put_back(std::uint64_t offset, std::span<std::byte> bytes,
+                             log_time at) const noexcept {
     const std::uint64_t end = offset + bytes.size();
     for (std::uint64_t area = offset >> area_shift; area <= (end - 1) >> area_shift; ++area) {
         const auto found = of_area_.find(area);
@@ -325,7 +410,8 @@ void before_images::put_back(std::uint64_t offset, std::span<std::byte> bytes) c
         const std::uint64_t area_begin = std::max(area << area_shift, offset);
         const std::uint64_t area_end = std::min((area + 1) << area_shift, end);
         for (std::size_t i = found->second.size(); i-- > 0;) { // the newest first
-            const image& one = images_[found->second[i]];
+            const record& one = records_[found->second[i]];
+            if (one.time <= at) break;
             const std::uint64_t from = std::max(one.offset, area_begin);
             const std::uint64_t to = std::min(one.offset + one.bytes, area_end);
             if (from < to)

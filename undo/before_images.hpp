@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -14,8 +15,8 @@
 namespace chainbase {
 
 /// What the bytes of a state were at the end of a block, read from its log beside the writer,
-/// without a lock: the reading half of snapshots. It has a copy of each record since that block, as
-/// far as it was read, and finds those of a page.
+/// without a lock: the reading half of snapshots and of the feed. It has a copy of each record
+/// since that block, as far as it was read, and finds those of a page.
 ///
 /// Invariant: after with_images(copy) the copied bytes, with put_back() applied, are those at
 /// from(). chainbase/snapshot/README.md has the proof.
@@ -23,11 +24,25 @@ namespace chainbase {
 /// Thread-safety: one thread at a time.
 class before_images {
 public:
+    struct record {
+        log_time time; ///< behind it
+        std::uint64_t offset;
+        std::uint32_t bytes;
+        record_kind kind;
+        const std::byte* content;
+        [[nodiscard]] bool restores() const noexcept {
+            return bytes != 0 && record_trailer::make(0, 0, kind).restores();
+        }
+    };
+
     /// Opens the log's `file`. Throws access_error, io_error.
     explicit before_images(const std::string& file);
     ~before_images();
     before_images(const before_images&) = delete;
     before_images& operator=(const before_images&) = delete;
+
+    /// From now on memory that was outgrown is not needed, but the log only. Before begin().
+    void need_log_only() noexcept { needs_log_only_ = true; }
 
     /// Starts again at the end of the newest block. Throws busy_error when there is none: the state
     /// is being opened, or its writer died while it rolled back.
@@ -45,8 +60,8 @@ public:
     /// the time, or died while it did), damaged_error, io_error, and what `copy` throws.
     void with_images(void (*copy)(void*), void* with);
     /// Puts the bytes of [offset, offset + bytes.size()) of the address space back to what they
-    /// were at from().
-    void put_back(std::uint64_t offset, std::span<std::byte> bytes) const noexcept;
+    /// were at a later time, or at from().
+    void put_back(std::uint64_t offset, std::span<std::byte> bytes, log_time at = 0) const noexcept;
     /// Throws too_old_error when nothing more can be read.
     void require_usable();
 
@@ -61,12 +76,37 @@ public:
     /// use for the first time there are some in each page that has any.
     template <typename Visitor>
     void each_change_until(const block_end& to, Visitor&& visit) const {
-        for (const image& one : images_)
-            if (one.time <= to.time) visit(one.offset, one.bytes);
+        for (const record& one : records_)
+            if (one.time <= to.time && one.restores()) visit(one.offset, one.bytes);
     }
     /// From now on from() is `to`, which find_newest() returned last. Throws std::bad_alloc; then
     /// nothing more can be read.
     void move_to(const block_end& to);
+    /// @}
+
+    /// @name What happened in each block
+    /// @{
+    /// Since from(), as far as they were read, the oldest first.
+    [[nodiscard]] const std::vector<record>& records() const noexcept { return records_; }
+    /// After begin(): begins at the begin of the oldest session that can be undone, if there is
+    /// one. Throws io_error; may leave it too old.
+    void begin_at_oldest();
+    /// Begins where `other` did, which reads the same log; may leave it too old.
+    void begin_at(const before_images& other) noexcept;
+    /// The newest revision that cannot be undone; nothing while it changes. Throws io_error.
+    [[nodiscard]] std::optional<revision_number> committed() const;
+    /// How far the writer went back.
+    struct step_back {
+        std::uint64_t turn;
+        log_time to;
+    };
+    /// Whether the block of from() was undone. Throws busy_error.
+    [[nodiscard]] std::optional<step_back> undone() const;
+    /// From now on from() is `to`, the end of an earlier block that was not undone with it.
+    void go_back(const block_end& to, const step_back& by) noexcept;
+    /// Whether `to`, which find_newest() returned last, was not undone since, as far as is known
+    /// here.
+    [[nodiscard]] bool holds(const block_end& to) const noexcept { return lowest_ >= to.time; }
     /// @}
 
     /// Bytes of records that it holds.
@@ -80,15 +120,9 @@ private:
     /// Of areas of the address space: few, so that what leads to their images stays in the cache.
     static constexpr unsigned area_shift = 16;
 
-    struct image {
-        log_time time; ///< behind its record
-        std::uint64_t offset;
-        std::uint32_t bytes;
-        const std::byte* content;
-    };
     /// Records that were read and not taken yet.
     struct reading {
-        std::vector<image> images; ///< the newest first
+        std::vector<record> records; ///< the newest first
         std::vector<std::unique_ptr<std::byte[]>> pieces;
         std::uint64_t bytes = 0;
         log_time end = 0;
@@ -114,7 +148,9 @@ private:
     [[nodiscard]] static bool split(std::span<const std::byte> piece, log_time begin,
                                     reading& into);
     void take(reading& what);
-    void enter(const image& one);
+    void enter(const record& one);
+    void forget() noexcept;
+    void set_from(const block_end& to) noexcept;
     void drop_from(log_time time) noexcept;
 
     std::string name_;
@@ -124,8 +160,11 @@ private:
     std::uint64_t losses_ = 0; ///< when it began
     std::uint64_t turn_ = 0;   ///< up to which rollbacks are known
     log_time read_to_ = 0;
-    std::vector<image> images_;                                             ///< the oldest first
-    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> of_area_; ///< places in images_
+    log_time lowest_ = UINT64_MAX; ///< of rollbacks since find_newest()
+    bool needs_log_only_ = false;
+    std::vector<record> records_;
+    /// Places in records_ of those that restore.
+    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> of_area_;
     std::vector<std::unique_ptr<std::byte[]>> pieces_;
     std::uint64_t bytes_ = 0;
     std::uint64_t retries_ = 0;

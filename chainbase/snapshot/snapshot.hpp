@@ -79,6 +79,8 @@ public:
     /// Whether no other block has ended since, nor was its own undone, nor the segment replaced.
     [[nodiscard]] bool is_newest() const;
     [[nodiscard]] snapshot_costs costs() const;
+    /// For other parts of the engine.
+    [[nodiscard]] const snapshot_segment& memory() const noexcept { return *segment_; }
 
     /// @name Objects
     /// As the calls of database of the same names. They also throw too_old_error and busy_error.

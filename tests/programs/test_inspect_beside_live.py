@@ -127,3 +127,38 @@ def test_within_a_limit_of_files_it_reads_in_turns_with_the_writer(node, inspect
     found = subprocess.run(["bash", "-c", call], capture_output=True, text=True, check=True)
     assert int(found.stdout.replace(",", "")) > 0
     node.finish()
+
+
+def test_the_feed_leads_from_block_to_block_through_forks(node, inspect, scratch):
+    node.be_at_work()
+    feed = inspect.start("feed", node.state, "--follow", "--json")
+    feed.wait_for('"pop"')
+    node.finish()
+    time.sleep(0.5)
+    said = feed.interrupt()
+    assert said.code in (0, 6)  # 6: the log was emptied before all of it was told
+    known, blocks, pops = {}, [], 0
+    for line in said.out.splitlines():
+        entry = json.loads(line)
+        if "pop" in entry:
+            block = blocks.pop()
+            assert block["block"] == entry["pop"]
+            known |= {(one["type"], one["id"]): one["before"] for one in block["changes"]}
+            pops += 1
+        elif "block" in entry:
+            for one in entry["changes"]:
+                place = one["type"], one["id"]
+                assert known.get(place, one["before"]) == one["before"]
+                assert (one["before"] is None) == (one["change"] == "created")
+                assert (one["after"] is None) == (one["change"] == "removed")
+                known[place] = one["after"]
+            blocks.append(entry)
+    assert pops > 0 and len(blocks) > 100
+    if said.code == 0:
+        inspect("dump", node.state, "--output", scratch / "dump")
+        rows = {}
+        for line in (scratch / "dump").read_text().splitlines()[1:-1]:
+            for name, row in json.loads(line).items():
+                if isinstance(row, dict):
+                    rows[name, row["id"]] = row
+        assert {place: rows.get(place) for place in known} == known

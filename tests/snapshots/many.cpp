@@ -5,14 +5,17 @@
 #include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <tests/snapshots/sample_chain.hpp>
 #include <tests/support/child_process.hpp>
 #include <tests/support/lowered_limit.hpp>
+#include <tests/support/mismatch.hpp>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -143,6 +146,30 @@ TEST_CASE("a process has room for many snapshots, also where it has none for the
     }
     for (const taken& each : many)
         CHECK(each.get(id<account>(0)).balance == 7);
+}
+
+TEST_CASE("a state on a full disk has snapshots as any other") {
+    const scratch_folder place;
+    run_with_mounts(
+        [&] { return mount("none", place.path().c_str(), "tmpfs", 0, "size=24m") == 0; },
+        [&] {
+            database db(place / "state", quick_options());
+            db.add_type<account>("account");
+            const auto block = [&](auto&& work) {
+                auto session = db.start_session();
+                work();
+                session.push();
+            };
+            block([&] { db.create<account>([](account& made) { made.balance = 7; }); });
+            std::ofstream junk(place / "junk", std::ios::binary);
+            while (junk.write("0123456789abcdef", 16).flush())
+                ;
+            taken then(db);
+            block([&] { db.remove(db.get(id<account>(0))); });
+            expect(then.get(id<account>(0)).balance == 7, "as of its block");
+            then.renew();
+            expect(then.count<account>() == 0, "as of the next one");
+        });
 }
 
 TEST_CASE("snapshots of two states in one process do not meet") {

@@ -31,6 +31,7 @@ constexpr verb_entry verbs[] = {
     {"dump", "Write all objects as JSON lines", inspect::declare_dump,
      "dump state --output state.jsonl"},
     {"load", "Make a new state from a dump", inspect::declare_load, "load new-state state.jsonl"},
+    {"feed", "Print what each block changes", inspect::declare_feed, "feed state --follow"},
     {"diff", "Show how two states differ", inspect::declare_diff, "diff state other-state"},
     {"digest", "Compute a digest of the content of a state", inspect::declare_digest,
      "digest state"},

@@ -23,6 +23,7 @@ void declare_count(command& verb);
 void declare_sample(command& verb);
 void declare_dump(command& verb);
 void declare_load(command& verb);
+void declare_feed(command& verb);
 void declare_diff(command& verb);
 void declare_digest(command& verb);
 void declare_root(command& verb);

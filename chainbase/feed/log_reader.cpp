@@ -1,0 +1,387 @@
+#include <archive/record/described_record.hpp>
+#include <chainbase/feed/live_files.hpp>
+#include <chainbase/feed/log_reader.hpp>
+#include <chainbase/locks/snapshot_slots.hpp>
+#include <chainbase/segment/state_opening.hpp>
+#include <chainbase/snapshot/snapshot.hpp>
+#include <chainbase/snapshot/snapshot_segment.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <undo/before_images.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace chainbase::feed {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// An object that a block touched.
+struct touched {
+    std::uint32_t type;
+    std::uint32_t id;
+    std::uint64_t at; ///< of its value, in the address space
+    bool existed;
+    bool exists;
+    std::size_t before = 0, after = 0; ///< its values, in block::values
+};
+
+struct block {
+    revision_number revision = 0;
+    log_time begin = 0, end = 0;
+    std::vector<touched> objects; ///< by type and id
+    std::vector<std::byte> values;
+};
+
+/// A place of the address space as it is, and then as it was.
+struct place {
+    std::uint64_t at;
+    std::uint32_t bytes;
+    std::size_t value; ///< where its bytes are
+};
+
+/// Types of the state root, whose objects change by words and follow from all others.
+bool is_told(const type_schema& type) noexcept {
+    return !type.name.starts_with("state_root.");
+}
+
+bool is_of_object(record_kind kind) noexcept {
+    return kind != record_kind::mark && kind != record_kind::words;
+}
+
+constexpr std::size_t mark_bytes = write_barrier::record_bytes(sizeof(session_mark));
+
+/// The bytes of texts and vectors as of a time.
+class buffers_at final : public rows::buffer_source {
+public:
+    buffers_at(const live_files& files, before_images& images, log_time at)
+        : files_(files), images_(images), at_(at) {}
+
+    [[nodiscard]] std::optional<std::span<const std::byte>>
+    content(buffer_handle handle) const override {
+        if (handle.bits == 0) return std::span<const std::byte>();
+        if (!handle.in_segment() || handle.length() == 0) return std::nullopt;
+        const auto offset = reinterpret_cast<std::uintptr_t>(
+            size_classes::locate({0, 0, files_.header().window_bytes}, handle));
+        std::vector<std::byte>& bytes = kept_.emplace_back(handle.length());
+        auto copy = [&] { files_.copy(offset, bytes); };
+        images_.with_images([](void* with) { (*static_cast<decltype(copy)*>(with))(); }, &copy);
+        images_.put_back(offset, bytes, at_);
+        return bytes;
+    }
+
+private:
+    const live_files& files_;
+    before_images& images_;
+    log_time at_;
+    mutable std::deque<std::vector<std::byte>> kept_;
+};
+
+} // namespace
+
+class log_reader::reading {
+public:
+    reading(const fs::path& state, start at, const before_images* where);
+
+    [[nodiscard]] const std::deque<type_schema>& types() const noexcept { return types_; }
+    [[nodiscard]] revision_number revision() const noexcept { return ends_.back().revision; }
+    [[nodiscard]] bool next(entry& into);
+
+private:
+    void note_types();
+    [[nodiscard]] std::uint32_t type_at(std::uint64_t offset);
+    void go_back(const before_images::step_back& by);
+    void read_blocks(const block_end& to);
+    [[nodiscard]] std::vector<block> split(const block_end& to) const;
+    void find_objects(std::vector<block>& blocks);
+    void find_values(std::vector<block>& blocks);
+    [[nodiscard]] entry told(const block& of);
+    void announce() { slot_->announce({images_->from().time, images_->from().epoch}); }
+    void tell_irreversible();
+    [[noreturn]] void throw_lost(const std::string& why) const;
+
+    fs::path state_;
+    std::optional<snapshot_slot> slot_;
+    std::optional<before_images> images_;
+    std::optional<live_files> files_;
+    fs::path log_;
+    std::deque<type_schema> types_;
+    std::deque<archive::described_record> records_;
+    std::unordered_map<std::uint64_t, std::uint32_t> type_of_; ///< by window of the objects
+    /// Of the blocks that may be undone, and the newest one that may not.
+    std::deque<block_end> ends_;
+    std::deque<entry> waiting_;
+    revision_number irreversible_ = 0; ///< as told
+};
+
+/// Unless `where` is null it begins where that did.
+log_reader::reading::reading(const fs::path& state, start at, const before_images* where)
+    : state_(state) {
+    open_options options;
+    options.mode = open_mode::read_only;
+    const state_opening opening(state, options);
+    opening.find_for_reading();
+    log_ = opening.place().folder() / "undo_log";
+    images_.emplace(log_.string());
+    images_->need_log_only();
+    slot_.emplace(state / "readers");
+    if (!where) {
+        images_->begin();
+        announce();
+    }
+    if (where)
+        images_->begin_at(*where);
+    else if (at == start::irreversible)
+        images_->begin_at_oldest();
+    announce();
+    images_->require_usable();
+    files_.emplace(state, opening.place().folder());
+    opening.place().require_identity(files_->header().identity);
+    note_types();
+    ends_.push_back(images_->from());
+    irreversible_ = std::min(images_->committed().value_or(revision()), revision());
+}
+
+bool log_reader::reading::next(entry& into) {
+    constexpr unsigned most_tries = 100;
+    for (unsigned tries = 1; waiting_.empty(); ++tries) {
+        try {
+            if (!images_->is_at(log_.string())) throw_lost("the segment was replaced");
+            if (const auto back = images_->undone()) {
+                go_back(*back);
+                continue;
+            }
+            const block_end to = images_->find_newest();
+            if (to.time != images_->from().time) read_blocks(to);
+            if (waiting_.empty()) tell_irreversible();
+            if (waiting_.empty()) return false;
+        } catch (const too_old_error& problem) {
+            // Undone while it was read: that is told next.
+            if (tries == most_tries || !images_->undone()) throw_lost(problem.what());
+        }
+    }
+    into = std::move(waiting_.front());
+    waiting_.pop_front();
+    return true;
+}
+
+void log_reader::reading::throw_lost(const std::string& why) const {
+    throw too_old_error(state_.string() + ": what changed after revision " +
+                        std::to_string(revision()) + " cannot be told (" + why +
+                        "); take a snapshot, and follow from there");
+}
+
+void log_reader::reading::note_types() {
+    for (std::size_t i = types_.size(); i < files_->types().entries().size(); ++i) {
+        const catalogue::entry& added = files_->types().entries()[i];
+        type_of_.emplace(added.first_window, static_cast<std::uint32_t>(i));
+        types_.push_back(added.schema);
+        records_.emplace_back(types_.back());
+    }
+}
+
+std::uint32_t log_reader::reading::type_at(std::uint64_t offset) {
+    const std::uint64_t window = offset / files_->header().window_bytes;
+    if (!type_of_.contains(window)) {
+        files_->refresh();
+        note_types();
+    }
+    const auto found = type_of_.find(window);
+    if (found == type_of_.end())
+        throw damaged_error(log_.string() + ": a record is of an object in window " +
+                            std::to_string(window) +
+                            ", which no type has; run chainbase-inspect check");
+    return found->second;
+}
+
+/// Pops what was undone, down to the newest block that was not.
+void log_reader::reading::go_back(const before_images::step_back& by) {
+    while (ends_.back().time > by.to) {
+        if (ends_.size() == 1)
+            throw_lost("the state went back behind the block at which this began");
+        waiting_.push_back({entry::kind::pop, ends_.back().revision, {}, {}});
+        ends_.pop_back();
+    }
+    images_->go_back(ends_.back(), by);
+    announce();
+}
+
+void log_reader::reading::tell_irreversible() {
+    const auto committed = images_->committed();
+    if (!committed) return;
+    const revision_number now = std::min(*committed, revision());
+    while (ends_.size() > 1 && ends_[1].revision <= now)
+        ends_.pop_front();
+    if (now <= irreversible_) return;
+    irreversible_ = now;
+    waiting_.push_back({entry::kind::irreversible, now, {}, {}});
+}
+
+/// If one of these blocks was undone before all of it was read, nothing is told of any.
+void log_reader::reading::read_blocks(const block_end& to) {
+    std::vector<block> blocks = split(to);
+    find_objects(blocks);
+    find_values(blocks);
+    std::deque<entry> told_of;
+    for (const block& one : blocks)
+        told_of.push_back(told(one));
+    if (!images_->holds(to)) return;
+    images_->move_to(to);
+    announce();
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        ends_.push_back({blocks[i].revision, 0, blocks[i].end, to.epoch});
+        waiting_.push_back(std::move(told_of[i]));
+    }
+}
+
+/// A block begins at the newest mark of its revision. Newer marks of higher ones are of sessions
+/// that were squashed into it.
+std::vector<block> log_reader::reading::split(const block_end& to) const {
+    std::vector<block> blocks;
+    block now{to.revision, images_->from().time, to.time, {}, {}};
+    const auto& records = images_->records();
+    for (std::size_t i = records.size(); i-- > 0;) {
+        const before_images::record& one = records[i];
+        if (one.kind != record_kind::mark || one.time > to.time) continue;
+        session_mark mark{};
+        std::memcpy(&mark, one.content, sizeof mark);
+        if (mark.revision != now.revision) continue;
+        now.begin = one.time - mark_bytes;
+        blocks.push_back(now);
+        now = {mark.revision - 1, images_->from().time, now.begin, {}, {}};
+    }
+    // Sessions that were squashed into the block of from().
+    if (std::ranges::any_of(records, [&](const before_images::record& one) {
+            return one.time <= now.end && is_of_object(one.kind);
+        }))
+        blocks.push_back(now);
+    std::ranges::reverse(blocks);
+    return blocks;
+}
+
+void log_reader::reading::find_objects(std::vector<block>& blocks) {
+    const auto& records = images_->records();
+    auto record = records.begin();
+    for (block& of : blocks) {
+        std::map<std::pair<std::uint32_t, std::uint32_t>, touched> found;
+        for (; record != records.end() && record->time <= of.end; ++record) {
+            if (!is_of_object(record->kind)) continue;
+            std::uint32_t id = 0;
+            std::memcpy(&id, record->content, sizeof id);
+            const std::uint32_t type = type_at(record->offset);
+            if (!is_told(types_[type])) continue;
+            const bool is_new = record->kind == record_kind::created;
+            const auto [at, first] =
+                found.try_emplace({type, id}, touched{type, id, record->offset, !is_new, true});
+            at->second.exists = record->kind != record_kind::removed;
+        }
+        for (const auto& [key, one] : found)
+            if (one.existed || one.exists) of.objects.push_back(one);
+    }
+}
+
+/// Of all objects the bytes as they are, and then back through the log: as of the end of each
+/// block, and of its begin.
+void log_reader::reading::find_values(std::vector<block>& blocks) {
+    std::vector<place> places;
+    for (const block& of : blocks)
+        for (const touched& one : of.objects)
+            places.push_back({one.at, types_[one.type].value_bytes, 0});
+    std::ranges::sort(places, {}, &place::at);
+    places.erase(std::unique(places.begin(), places.end(),
+                             [](const place& a, const place& b) { return a.at == b.at; }),
+                 places.end());
+    std::size_t bytes = 0;
+    for (place& one : places)
+        one.value = std::exchange(bytes, bytes + one.bytes);
+    std::vector<std::byte> values(bytes);
+    auto copy = [&] {
+        for (const place& one : places)
+            files_->copy(one.at, std::span(values).subspan(one.value, one.bytes));
+    };
+    images_->with_images([](void* with) { (*static_cast<decltype(copy)*>(with))(); }, &copy);
+
+    const auto& records = images_->records();
+    std::size_t left = records.size();
+    const auto go_back_to = [&](log_time time) {
+        for (; left != 0 && records[left - 1].time > time; --left) {
+            const before_images::record& one = records[left - 1];
+            if (!one.restores() || one.bytes == 0) continue;
+            auto at = std::ranges::upper_bound(places, one.offset, {}, &place::at);
+            if (at != places.begin()) --at;
+            for (; at != places.end() && at->at < one.offset + one.bytes; ++at) {
+                const std::uint64_t from = std::max(at->at, one.offset);
+                const std::uint64_t to = std::min(at->at + at->bytes, one.offset + one.bytes);
+                if (from < to)
+                    std::memcpy(values.data() + at->value + (from - at->at),
+                                one.content + (from - one.offset), to - from);
+            }
+        }
+    };
+    const auto keep = [&](block& of, bool touched::* is, std::size_t touched::* where) {
+        for (touched& one : of.objects) {
+            one.*where = of.values.size();
+            if (!(one.*is)) continue;
+            const place& at = *std::ranges::lower_bound(places, one.at, {}, &place::at);
+            const auto begin = values.begin() + static_cast<std::ptrdiff_t>(at.value);
+            of.values.insert(of.values.end(), begin, begin + at.bytes);
+        }
+    };
+    for (std::size_t i = blocks.size(); i-- > 0;) {
+        go_back_to(blocks[i].end);
+        keep(blocks[i], &touched::exists, &touched::after);
+        go_back_to(blocks[i].begin);
+        keep(blocks[i], &touched::existed, &touched::before);
+    }
+}
+
+entry log_reader::reading::told(const block& of) {
+    entry made{entry::kind::block, of.revision, {}, {}};
+    const buffers_at then(*files_, *images_, of.begin);
+    const buffers_at now(*files_, *images_, of.end);
+    for (const touched& one : of.objects) {
+        const archive::described_record& record = records_[one.type];
+        const object_change::kind what = !one.existed ? object_change::kind::created
+                                         : one.exists ? object_change::kind::modified
+                                                      : object_change::kind::removed;
+        object_change told{one.type, one.id, what, made.content.size(), 0, 0};
+        if (one.existed) record.append(of.values.data() + one.before, then, made.content);
+        told.after_at = made.content.size();
+        if (one.exists) record.append(of.values.data() + one.after, now, made.content);
+        told.end = made.content.size();
+        if (what == object_change::kind::modified &&
+            archive::same(made.before(told), made.after(told)))
+            made.content.resize(told.before_at);
+        else
+            made.changes.push_back(told);
+    }
+    return made;
+}
+
+log_reader::log_reader(const fs::path& state, start at)
+    : reading_(std::make_unique<reading>(state, at, nullptr)) {}
+log_reader::log_reader(const snapshot& at)
+    : reading_(std::make_unique<reading>(at.state(), start::newest, &at.memory().images())) {}
+log_reader::~log_reader() = default;
+
+const std::deque<type_schema>& log_reader::types() const noexcept {
+    return reading_->types();
+}
+
+revision_number log_reader::revision() const noexcept {
+    return reading_->revision();
+}
+
+bool log_reader::next(entry& into) {
+    return reading_->next(into);
+}
+
+} // namespace chainbase::feed

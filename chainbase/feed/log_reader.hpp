@@ -1,0 +1,57 @@
+#pragma once
+
+#include <chainbase/feed/entry.hpp>
+#include <chainbase/object/schema.hpp>
+#include <undo/fwd.hpp>
+
+#include <deque>
+#include <filesystem>
+#include <memory>
+
+namespace chainbase {
+class snapshot;
+}
+
+namespace chainbase::feed {
+
+/// Tells what each block of a state changed, from its log, beside its writer: in the same process
+/// or another one, without a lock. README.md says why no entry is wrong.
+///
+/// Two revisions that one call of undo() or several took back and others replaced between two calls
+/// of next() leave no entries; so do blocks that were undone before this read them.
+///
+/// Thread-safety: one thread at a time. A fork does not have it.
+class log_reader {
+public:
+    /// Where it begins: at the end of the newest block, or of the newest one that cannot be undone.
+    enum class start { newest, irreversible };
+
+    /// Throws what opening the state for reading throws, busy_error, and access_error, io_error,
+    /// limit_error when it cannot be announced to the writer.
+    explicit log_reader(const std::filesystem::path& state, start at = start::newest);
+    /// Begins at the block of a snapshot, whose objects are what the first entry changes. Throws
+    /// too_old_error, too.
+    explicit log_reader(const snapshot& at);
+    ~log_reader();
+    log_reader(const log_reader&) = delete;
+    log_reader& operator=(const log_reader&) = delete;
+
+    /// The types of the state, in the order of their numbers; more may come with next(), and
+    /// schemas keep their addresses.
+    [[nodiscard]] const std::deque<type_schema>& types() const noexcept;
+    /// Of the block whose end all entries so far lead to.
+    [[nodiscard]] revision_number revision() const noexcept;
+
+    /// The next entry. Returns false if nothing has happened since the last one. Throws
+    /// too_old_error when what happened cannot be told any more: more was changed than the log
+    /// keeps for readers, the state was opened again, compacted, or changed outside of sessions, or
+    /// went back behind where this began; then begin anew, with a snapshot. Throws busy_error,
+    /// damaged_error, io_error; then nothing was lost, and it can be called again.
+    [[nodiscard]] bool next(entry& into);
+
+private:
+    class reading;
+    std::unique_ptr<reading> reading_;
+};
+
+} // namespace chainbase::feed

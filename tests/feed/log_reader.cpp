@@ -1,0 +1,291 @@
+// What the feed tells of blocks leads from each state to the next one, whatever the writer does.
+
+#include <archive/record/described_record.hpp>
+#include <chainbase/feed/log_reader.hpp>
+#include <chainbase/offline/rows/type_rows.hpp>
+#include <pool_allocator/base/error.hpp>
+
+#include <catch2/catch.hpp>
+#include <tests/snapshots/snapshot_oracle.hpp>
+#include <tests/support/mismatch.hpp>
+#include <tests/support/operation_sequence.hpp>
+#include <tests/support/world.hpp>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using feed::entry;
+using feed::log_reader;
+using feed::object_change;
+
+namespace {
+
+/// The records of all objects, by type and id.
+using records = std::map<std::pair<std::uint32_t, std::uint32_t>, archive::byte_buffer>;
+
+records records_of(const mapped_segment& state) {
+    records all;
+    rows::segment_buffers::files files{};
+    std::size_t number = 0;
+    state.buffers().each_window([&](const window& file) { files[number++] = &file; });
+    const rows::segment_buffers buffers(files);
+    for (std::uint32_t type = 0; type < state.windows().size(); ++type) {
+        const type_schema& schema = state.types().entries()[type].schema;
+        const type_windows& from = *state.windows()[type];
+        const archive::described_record record(schema);
+        const rows::slot_reader objects(schema, *from.objects, *from.ids);
+        for (std::uint32_t id = 0; id < objects.next_id(); ++id)
+            if (const slot_number slot = objects.slot_of(id))
+                record.append(objects.value(slot), buffers, all[{type, id}]);
+    }
+    return all;
+}
+
+archive::byte_buffer copy_of(archive::bytes_view bytes) {
+    return {bytes.begin(), bytes.end()};
+}
+
+/// What a follower keeps: the objects, and the blocks that may be undone.
+class follower {
+public:
+    follower(const std::filesystem::path& state, records begin)
+        : reader_(state), objects_(std::move(begin)) {}
+
+    /// Reads all that there is. Throws mismatch when an entry does not fit what it follows.
+    void read() {
+        for (entry one; reader_.next(one);) {
+            switch (one.what) {
+            case entry::kind::block:
+                for (const object_change& each : one.changes)
+                    apply(each, one.before(each), one.after(each));
+                blocks_.push_back(std::move(one));
+                break;
+            case entry::kind::pop:
+                pop(one.revision);
+                break;
+            case entry::kind::irreversible:
+                expect(one.revision > irreversible_, "nothing new is irreversible");
+                irreversible_ = one.revision;
+                ++told;
+                break;
+            }
+        }
+        expect(reader_.revision() >= irreversible_, "more is irreversible than there is");
+    }
+    [[nodiscard]] const records& objects() const noexcept { return objects_; }
+    [[nodiscard]] revision_number revision() const noexcept { return reader_.revision(); }
+
+    std::uint64_t pops = 0, told = 0;
+
+private:
+    void apply(const object_change& of, archive::bytes_view before, archive::bytes_view after) {
+        const auto at = objects_.find({of.type, of.id});
+        expect((at != objects_.end()) == (of.what != object_change::kind::created),
+               "not as it was there");
+        if (at != objects_.end()) expect(archive::same(at->second, before), "not what it was");
+        expect(after.empty() == (of.what == object_change::kind::removed), "not as it is there");
+        set(of, after);
+    }
+    void set(const object_change& of, archive::bytes_view to) {
+        if (to.empty())
+            objects_.erase({of.type, of.id});
+        else
+            objects_[{of.type, of.id}] = copy_of(to);
+    }
+    void pop(revision_number revision) {
+        expect(!blocks_.empty() && blocks_.back().revision == revision, "pops another block");
+        expect(revision > irreversible_, "pops what is irreversible");
+        for (const object_change& each : blocks_.back().changes)
+            set(each, blocks_.back().before(each));
+        blocks_.pop_back();
+        ++pops;
+    }
+
+    log_reader reader_;
+    records objects_;
+    std::vector<entry> blocks_;
+    revision_number irreversible_ = -1;
+};
+
+/// What a follower saw, of all that were lost, too.
+struct outcomes {
+    std::uint64_t whole = 0, pops = 0, lost = 0, irreversible = 0;
+
+    void add(const follower& of) {
+        pops += of.pops;
+        irreversible += of.told;
+    }
+};
+
+/// The state as its follower has to see it, and the follower.
+class followed {
+public:
+    followed(std::filesystem::path state, world& of, outcomes& seen)
+        : state_(std::move(state)), of_(of), seen_(seen) {
+        look();
+    }
+    ~followed() {
+        if (one_) seen_.add(*one_);
+    }
+
+    /// After whatever may have ended a block.
+    void look() {
+        const block_key now = newest_block(of_.db().memory());
+        if (std::exchange(newest_, now) != now) expected_ = records_of(of_.db().memory());
+    }
+    void read() {
+        try {
+            if (!one_) one_.emplace(state_, expected_);
+            one_->read();
+            expect(one_->objects() == expected_, "the objects are other ones");
+            ++seen_.whole;
+        } catch (const too_old_error&) {
+            ++seen_.lost;
+            if (one_) seen_.add(*one_);
+            one_.reset();
+        }
+    }
+
+private:
+    std::filesystem::path state_;
+    world& of_;
+    outcomes& seen_;
+    block_key newest_{};
+    records expected_;
+    std::optional<follower> one_;
+};
+
+walk_options unchecked(std::uint32_t objects) {
+    walk_options options;
+    options.changes = {.objects = objects, .spread = 10};
+    options.deep_every = UINT64_MAX;
+    options.refusals_watched = 0;
+    return options;
+}
+
+/// A block with transactions, of which some are undone; some blocks are popped, old ones are
+/// committed.
+template <typename Look>
+void apply_block(world& w, random_source& random, Look&& look) {
+    w.start();
+    for (int transactions = 0; transactions < 3; ++transactions) {
+        w.start();
+        for (int changes = 0; changes < 3; ++changes)
+            w.change_unchecked(random);
+        if (random.chance(300))
+            w.undo();
+        else
+            w.squash();
+    }
+    w.push();
+    look();
+    if (w.depth() > 6) {
+        w.commit(3);
+        look();
+    }
+    for (std::uint32_t pops = random.chance(150) ? random.below(4) : 0; pops != 0 && w.depth() > 0;
+         --pops) {
+        w.undo();
+        look();
+    }
+}
+
+} // namespace
+
+TEST_CASE("entries lead from block to block, under random changes and sessions") {
+    outcomes seen;
+    std::uint64_t seed = test_seed(900);
+    for (const std::uint32_t objects : {5, 40, 300}) {
+        const std::uint64_t steps_wanted = test_operations(30'000) / 3;
+        check_random_operations(seed, steps_wanted, [&](operation_sequence& steps) {
+            const scratch_folder folder;
+            walk_options options = unchecked(objects);
+            options.changes.tell = steps.tell();
+            world w(folder / "state", options);
+            random_source random(seed);
+            followed state(folder / "state", w, seen);
+            while (steps.next(random)) {
+                w.step(random);
+                state.look();
+                if (random.chance(100)) state.read();
+            }
+        });
+        ++seed;
+    }
+    WARN(seen.whole << " whole, " << seen.pops << " pops, " << seen.lost << " lost, "
+                    << seen.irreversible << " irreversible");
+    CHECK(seen.whole > test_operations(30'000) / 200);
+}
+
+TEST_CASE("entries lead from block to block, in a chain with forks") {
+    outcomes seen;
+    std::uint64_t seed = test_seed(910);
+    for (const std::uint32_t objects : {10, 100}) {
+        const scratch_folder folder;
+        walk_options options = unchecked(objects);
+        options.verify = false;
+        world w(folder / "state", options);
+        random_source random(seed++);
+        w.fill(random);
+        w.start();
+        w.push();
+        w.commit(1);
+        followed state(folder / "state", w, seen);
+        state.read();
+        for (std::uint64_t block = 0; block < test_operations(30'000) / 20; ++block) {
+            apply_block(w, random, [&] {
+                state.look();
+                if (random.chance(300)) state.read();
+            });
+            state.read();
+        }
+    }
+    WARN(seen.whole << " whole, " << seen.pops << " pops, " << seen.lost << " lost, "
+                    << seen.irreversible << " irreversible");
+    CHECK(seen.lost == 0);
+    CHECK(seen.pops > test_operations(30'000) / 1'000);
+    CHECK(seen.irreversible > test_operations(30'000) / 1'000);
+}
+
+TEST_CASE("a follower in another thread sees each block as it was, while others are applied") {
+    const scratch_folder folder;
+    random_source random(test_seed(920));
+    walk_options options = unchecked(60);
+    options.verify = false;
+    world w(folder / "state", options);
+    w.fill(random);
+    w.start();
+    w.push();
+    follower one(folder / "state", records_of(w.db().memory()));
+    std::atomic<bool> is_over{false};
+    std::string wrong;
+    std::thread reading([&] {
+        try {
+            while (!is_over) {
+                try {
+                    one.read();
+                } catch (const busy_error&) { // it can be called again
+                }
+            }
+        } catch (const std::exception& problem) {
+            wrong = problem.what();
+        }
+    });
+    for (std::uint64_t block = 0; block < test_operations(30'000) / 10; ++block)
+        apply_block(w, random, [] {});
+    is_over = true;
+    reading.join();
+    INFO(wrong);
+    REQUIRE(wrong.empty());
+    one.read();
+    CHECK(one.objects() == records_of(w.db().memory()));
+    WARN(one.pops << " pops, " << one.told << " irreversible");
+}

@@ -1,0 +1,134 @@
+#include <chainbase/feed/log_reader.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <tools/inspect/rows/row_format.hpp>
+#include <tools/inspect/state_call.hpp>
+#include <tools/inspect/verbs.hpp>
+#include <tools/interruption.hpp>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <deque>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace chainbase::inspect {
+
+namespace {
+
+using feed::entry;
+using feed::log_reader;
+using feed::object_change;
+
+struct feed_call : state_call {
+    bool is_followed = false;
+};
+
+std::string_view name_of(object_change::kind what) {
+    switch (what) {
+    case object_change::kind::created:
+        return "created";
+    case object_change::kind::modified:
+        return "modified";
+    case object_change::kind::removed:
+        return "removed";
+    }
+    return "unknown";
+}
+
+/// Prints entries, each as soon as it is read.
+class feed_printer {
+public:
+    feed_printer(log_reader& from, bool as_json) : from_(from), as_json_(as_json) {}
+
+    void print(const entry& one) {
+        text_.clear();
+        if (as_json_)
+            add_json(one);
+        else
+            add_text(one);
+        print_or_throw(text_, "call again");
+    }
+
+private:
+    [[nodiscard]] std::string object(std::uint32_t type, archive::bytes_view record) {
+        if (record.empty()) return "null";
+        while (formats_.size() <= type)
+            formats_.emplace_back(from_.types()[formats_.size()]);
+        return formats_[type].text_of(record).json;
+    }
+    void add_json(const entry& one) {
+        const auto to = std::back_inserter(text_);
+        if (one.what == entry::kind::pop)
+            fmt::format_to(to, "{{\"pop\":{}}}\n", one.revision);
+        else if (one.what == entry::kind::irreversible)
+            fmt::format_to(to, "{{\"irreversible\":{}}}\n", one.revision);
+        if (one.what != entry::kind::block) return;
+        fmt::format_to(to, "{{\"block\":{},\"changes\":[", one.revision);
+        for (std::size_t i = 0; i < one.changes.size(); ++i) {
+            const object_change& each = one.changes[i];
+            fmt::format_to(to,
+                           "{}{{\"type\":\"{}\",\"id\":{},\"change\":\"{}\",\"before\":{},"
+                           "\"after\":{}}}",
+                           i == 0 ? "" : ",", from_.types()[each.type].name, each.id,
+                           name_of(each.what), object(each.type, one.before(each)),
+                           object(each.type, one.after(each)));
+        }
+        text_ += "]}\n";
+    }
+    void add_text(const entry& one) {
+        const auto to = std::back_inserter(text_);
+        if (one.what == entry::kind::pop)
+            fmt::format_to(to, "pop {}\n", one.revision);
+        else if (one.what == entry::kind::irreversible)
+            fmt::format_to(to, "irreversible {}\n", one.revision);
+        if (one.what != entry::kind::block) return;
+        fmt::format_to(to, "block {}\n", one.revision);
+        for (const object_change& each : one.changes)
+            fmt::format_to(
+                to, "  {} {} {} {}\n", name_of(each.what), from_.types()[each.type].name, each.id,
+                object(each.type, each.what == object_change::kind::removed ? one.before(each)
+                                                                            : one.after(each)));
+    }
+
+    log_reader& from_;
+    bool as_json_;
+    std::string text_;
+    std::deque<row_format> formats_; ///< by number of the type
+};
+
+exit_code run_feed(const feed_call& asked) {
+    constexpr std::chrono::milliseconds pause{5};
+    const catch_interruption interruption;
+    try {
+        log_reader from(asked.state, log_reader::start::irreversible);
+        feed_printer printer(from, asked.json);
+        entry one;
+        while (!catch_interruption::caught()) {
+            if (from.next(one))
+                printer.print(one);
+            else if (asked.is_followed)
+                std::this_thread::sleep_for(pause);
+            else
+                break;
+        }
+        return exit_code::done;
+    } catch (const too_old_error& problem) {
+        spdlog::error("{}", problem.what());
+        return exit_code::moved;
+    }
+}
+
+} // namespace
+
+void declare_feed(command& verb) {
+    const auto asked = declare_look<feed_call>(verb, run_feed);
+    verb.add_flag("--follow", asked->is_followed,
+                  "Go on with each new block, until a signal ends it");
+    verb.add_flag("--json", asked->json, "Print JSON lines, with objects before and after");
+}
+
+} // namespace chainbase::inspect
