@@ -341,24 +341,31 @@ void before_images::move_to(const block_end& to) {
 
 void before_images::begin_at_oldest() {
     constexpr std::uint64_t chunk_bytes = undo_log_view::chunk_bytes;
-    for (;;) {
-        const log_position at = load(log().oldest);
-        if (at == 0) return;
+    log_position at = 0;
+    log_chunk header{};
+    session_mark mark{};
+    const auto chunk_begin = [&] {
+        return (at - window_header::page_bytes - 1) / chunk_bytes * chunk_bytes +
+               window_header::page_bytes;
+    };
+    const bool is_read = wait_until([&] {
+        at = load(log().oldest);
         then();
-        const std::uint64_t chunk =
-            (at - window_header::page_bytes - 1) / chunk_bytes * chunk_bytes +
-            window_header::page_bytes;
-        log_chunk header{};
-        session_mark mark{};
+        if (at == 0) return true;
         const bool is_there =
-            read_at(file_, name_, chunk, std::as_writable_bytes(std::span(&header, 1))) ==
+            at > window_header::page_bytes &&
+            read_at(file_, name_, chunk_begin(), std::as_writable_bytes(std::span(&header, 1))) ==
                 sizeof header &&
             read_at(file_, name_, at, std::as_writable_bytes(std::span(&mark, 1))) == sizeof mark;
         then();
-        if (!is_there || load(log().oldest) != at) continue;
-        forget();
-        return set_from({mark.revision - 1, at, header.sequence * chunk_bytes + (at - chunk), 0});
-    }
+        return is_there && load(log().oldest) == at;
+    });
+    if (!is_read)
+        throw damaged_error(name_ + ": offset 88: no session begins at " + std::to_string(at) +
+                            "; run chainbase-inspect check");
+    if (at == 0) return;
+    forget();
+    set_from({mark.revision - 1, at, header.sequence * chunk_bytes + (at - chunk_begin()), 0});
 }
 
 void before_images::begin_at(const before_images& other) noexcept {

@@ -89,9 +89,10 @@ public:
     /// Since from(), as far as they were read, the oldest first.
     [[nodiscard]] const std::vector<record>& records() const noexcept { return records_; }
     /// After begin(): begins at the begin of the oldest session that can be undone, if there is
-    /// one. Throws io_error; may leave it too old.
+    /// one. Throws io_error, damaged_error; may leave it too old.
     void begin_at_oldest();
-    /// Begins where `other` did, which reads the same log; may leave it too old.
+    /// Begins where `other` did, which reads the same log and is not in use meanwhile; may leave it
+    /// too old.
     void begin_at(const before_images& other) noexcept;
     /// The newest revision that cannot be undone; nothing while it changes. Throws io_error.
     [[nodiscard]] std::optional<revision_number> committed() const;

@@ -23,7 +23,9 @@ struct object_change {
 /// (archive/record/README.md): the bytes that dump, digest and archive share.
 struct entry {
     enum class kind : std::uint8_t {
-        block,        ///< `changes`, each object once, by type and id
+        /// `changes`, each object once, by type and id. There are several of one revision where a
+        /// session was squashed into a block that had been pushed.
+        block,
         pop,          ///< the block of this revision was undone: its entry no longer counts
         irreversible, ///< this block, and all before it, can no longer be undone
     };

@@ -27,9 +27,6 @@ public:
         map_windows();
     }
 
-    /// Looks for types that were added. Throws the same.
-    void refresh() { refresh_files(/*and_types=*/true); }
-
     /// The bytes at an offset in the writer's address space; zeros behind the end of a file.
     /// Throws io_error.
     void copy(std::uint64_t offset, std::span<std::byte> into) const {
@@ -43,7 +40,8 @@ public:
 private:
     /// Nothing is ever mapped there.
     [[nodiscard]] std::unique_ptr<address_space> reserve_addresses() override {
-        auto range = std::make_unique<address_space>(address_space::alignment, header().windows);
+        auto range = std::make_unique<address_space>(
+            address_space::alignment, std::min(next_free_window(), header().windows));
         range->take_pages_from(*this);
         return range;
     }

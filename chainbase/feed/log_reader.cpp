@@ -9,12 +9,13 @@
 #include <undo/before_images.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
-#include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
-#include <tuple>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -92,20 +93,23 @@ public:
     reading(const fs::path& state, start at, const before_images* where);
 
     [[nodiscard]] const std::deque<type_schema>& types() const noexcept { return types_; }
-    [[nodiscard]] revision_number revision() const noexcept { return ends_.back().revision; }
+    [[nodiscard]] revision_number revision() const noexcept { return revision_; }
     [[nodiscard]] bool next(entry& into);
 
 private:
+    void begin(start at, const before_images* where);
+    [[nodiscard]] bool look();
     void note_types();
     [[nodiscard]] std::uint32_t type_at(std::uint64_t offset);
     void go_back(const before_images::step_back& by);
-    void read_blocks(const block_end& to);
+    [[nodiscard]] bool read_blocks(const block_end& to);
     [[nodiscard]] std::vector<block> split(const block_end& to) const;
     void find_objects(std::vector<block>& blocks);
     void find_values(std::vector<block>& blocks);
     [[nodiscard]] entry told(const block& of);
-    void announce() { slot_->announce({images_->from().time, images_->from().epoch}); }
-    void tell_irreversible();
+    /// From the oldest end on to which it may have to go back.
+    void announce() { slot_->announce({ends_.front().time, images_->from().epoch}); }
+    [[nodiscard]] bool tell_irreversible();
     [[noreturn]] void throw_lost(const std::string& why) const;
 
     fs::path state_;
@@ -119,6 +123,7 @@ private:
     /// Of the blocks that may be undone, and the newest one that may not.
     std::deque<block_end> ends_;
     std::deque<entry> waiting_;
+    revision_number revision_ = 0;
     revision_number irreversible_ = 0; ///< as told
 };
 
@@ -133,44 +138,65 @@ log_reader::reading::reading(const fs::path& state, start at, const before_image
     images_.emplace(log_.string());
     images_->need_log_only();
     slot_.emplace(state / "readers");
-    if (!where) {
-        images_->begin();
-        announce();
-    }
-    if (where)
-        images_->begin_at(*where);
-    else if (at == start::irreversible)
-        images_->begin_at_oldest();
-    announce();
-    images_->require_usable();
-    files_.emplace(state, opening.place().folder());
+    if (where && !where->is_at(log_.string())) throw_lost("the segment was replaced");
+    begin(at, where);
+    files_.emplace(state, log_.parent_path());
     opening.place().require_identity(files_->header().identity);
+    if (!images_->is_at(log_.string())) throw_lost("the segment was replaced");
     note_types();
-    ends_.push_back(images_->from());
-    irreversible_ = std::min(images_->committed().value_or(revision()), revision());
+    irreversible_ = std::min(images_->committed().value_or(revision_), revision_);
+}
+
+/// Until it is announced the writer does not keep the log for it.
+void log_reader::reading::begin(start at, const before_images* where) {
+    constexpr unsigned most_begins = 100;
+    for (unsigned tries = 1;; ++tries) {
+        if (where) {
+            images_->begin_at(*where);
+        } else {
+            images_->begin();
+            if (at == start::irreversible) images_->begin_at_oldest();
+        }
+        ends_.assign(1, images_->from());
+        revision_ = images_->from().revision;
+        announce();
+        try {
+            return images_->require_usable();
+        } catch (const too_old_error& problem) {
+            if (where || tries == most_begins) throw_lost(problem.what());
+            std::this_thread::sleep_for(std::chrono::microseconds(10 * tries));
+        }
+    }
 }
 
 bool log_reader::reading::next(entry& into) {
     constexpr unsigned most_tries = 100;
     for (unsigned tries = 1; waiting_.empty(); ++tries) {
-        try {
-            if (!images_->is_at(log_.string())) throw_lost("the segment was replaced");
-            if (const auto back = images_->undone()) {
-                go_back(*back);
-                continue;
-            }
-            const block_end to = images_->find_newest();
-            if (to.time != images_->from().time) read_blocks(to);
-            if (waiting_.empty()) tell_irreversible();
-            if (waiting_.empty()) return false;
-        } catch (const too_old_error& problem) {
-            // Undone while it was read: that is told next.
-            if (tries == most_tries || !images_->undone()) throw_lost(problem.what());
-        }
+        if (!images_->is_at(log_.string())) throw_lost("the segment was replaced");
+        if (const auto back = images_->undone())
+            go_back(*back);
+        else if (look())
+            return false;
+        if (tries == most_tries && waiting_.empty())
+            throw busy_error(state_.string() + ": blocks are undone all the time; try again");
     }
     into = std::move(waiting_.front());
     waiting_.pop_front();
     return true;
+}
+
+/// Looks for something to tell. Returns whether there is nothing: false, too, if a block was undone
+/// meanwhile, which is told first.
+bool log_reader::reading::look() {
+    try {
+        const block_end to = images_->find_newest();
+        if (to.time != images_->from().time && !read_blocks(to)) return false;
+        revision_ = to.revision; // a session may have been squashed
+        return waiting_.empty() && tell_irreversible() && waiting_.empty();
+    } catch (const too_old_error& problem) {
+        if (!images_->undone()) throw_lost(problem.what());
+        return false;
+    }
 }
 
 void log_reader::reading::throw_lost(const std::string& why) const {
@@ -190,8 +216,8 @@ void log_reader::reading::note_types() {
 
 std::uint32_t log_reader::reading::type_at(std::uint64_t offset) {
     const std::uint64_t window = offset / files_->header().window_bytes;
-    if (!type_of_.contains(window)) {
-        files_->refresh();
+    if (!type_of_.contains(window)) { // it was added since
+        files_.emplace(state_, log_.parent_path());
         note_types();
     }
     const auto found = type_of_.find(window);
@@ -211,35 +237,43 @@ void log_reader::reading::go_back(const before_images::step_back& by) {
         ends_.pop_back();
     }
     images_->go_back(ends_.back(), by);
+    revision_ = ends_.back().revision;
     announce();
 }
 
-void log_reader::reading::tell_irreversible() {
+/// Returns false if a block of that revision may be another one than was told of.
+bool log_reader::reading::tell_irreversible() {
     const auto committed = images_->committed();
-    if (!committed) return;
-    const revision_number now = std::min(*committed, revision());
+    if (!committed || images_->undone()) return false;
+    const revision_number now = std::min(*committed, revision_);
     while (ends_.size() > 1 && ends_[1].revision <= now)
         ends_.pop_front();
-    if (now <= irreversible_) return;
+    announce();
+    if (now <= irreversible_) return true;
     irreversible_ = now;
     waiting_.push_back({entry::kind::irreversible, now, {}, {}});
+    return true;
 }
 
-/// If one of these blocks was undone before all of it was read, nothing is told of any.
-void log_reader::reading::read_blocks(const block_end& to) {
+/// Returns false if one of these blocks was undone before all of it was read: then nothing is told
+/// of any.
+bool log_reader::reading::read_blocks(const block_end& to) {
     std::vector<block> blocks = split(to);
     find_objects(blocks);
     find_values(blocks);
+    if (!images_->holds(to)) return false; // their values may be of different times
     std::deque<entry> told_of;
-    for (const block& one : blocks)
+    std::deque<block_end> ends = ends_;
+    for (const block& one : blocks) {
         told_of.push_back(told(one));
-    if (!images_->holds(to)) return;
-    images_->move_to(to);
-    announce();
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-        ends_.push_back({blocks[i].revision, 0, blocks[i].end, to.epoch});
-        waiting_.push_back(std::move(told_of[i]));
+        ends.push_back({one.revision, 0, one.end, to.epoch});
     }
+    if (!images_->holds(to)) return false;
+    images_->move_to(to);
+    ends_.swap(ends);
+    waiting_.swap(told_of);
+    announce();
+    return true;
 }
 
 /// A block begins at the newest mark of its revision. Newer marks of higher ones are of sessions
@@ -253,7 +287,8 @@ std::vector<block> log_reader::reading::split(const block_end& to) const {
         if (one.kind != record_kind::mark || one.time > to.time) continue;
         session_mark mark{};
         std::memcpy(&mark, one.content, sizeof mark);
-        if (mark.revision != now.revision) continue;
+        if (mark.revision > now.revision) continue;
+        if (mark.revision < now.revision) throw_lost("its revision was set to another one");
         now.begin = one.time - mark_bytes;
         blocks.push_back(now);
         now = {mark.revision - 1, images_->from().time, now.begin, {}, {}};

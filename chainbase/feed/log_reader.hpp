@@ -17,8 +17,7 @@ namespace chainbase::feed {
 /// Tells what each block of a state changed, from its log, beside its writer: in the same process
 /// or another one, without a lock. README.md says why no entry is wrong.
 ///
-/// Two revisions that one call of undo() or several took back and others replaced between two calls
-/// of next() leave no entries; so do blocks that were undone before this read them.
+/// A block that was undone before this read it leaves no entry.
 ///
 /// Thread-safety: one thread at a time. A fork does not have it.
 class log_reader {
@@ -26,11 +25,11 @@ public:
     /// Where it begins: at the end of the newest block, or of the newest one that cannot be undone.
     enum class start { newest, irreversible };
 
-    /// Throws what opening the state for reading throws, busy_error, and access_error, io_error,
-    /// limit_error when it cannot be announced to the writer.
+    /// Throws what opening the state for reading throws, busy_error, too_old_error, and
+    /// access_error, io_error, limit_error when it cannot be announced to the writer.
     explicit log_reader(const std::filesystem::path& state, start at = start::newest);
-    /// Begins at the block of a snapshot, whose objects are what the first entry changes. Throws
-    /// too_old_error, too.
+    /// Begins at the block of a snapshot, whose objects are what the first entry changes. Requires
+    /// that no other thread reads it meanwhile. Throws the same.
     explicit log_reader(const snapshot& at);
     ~log_reader();
     log_reader(const log_reader&) = delete;
@@ -39,7 +38,7 @@ public:
     /// The types of the state, in the order of their numbers; more may come with next(), and
     /// schemas keep their addresses.
     [[nodiscard]] const std::deque<type_schema>& types() const noexcept;
-    /// Of the block whose end all entries so far lead to.
+    /// Of the block to whose end all entries lead that were read.
     [[nodiscard]] revision_number revision() const noexcept;
 
     /// The next entry. Returns false if nothing has happened since the last one. Throws

@@ -9,6 +9,7 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <iterator>
 #include <string>
@@ -107,15 +108,22 @@ exit_code run_feed(const feed_call& asked) {
         log_reader from(asked.state, log_reader::start::irreversible);
         feed_printer printer(from, asked.json);
         entry one;
-        while (!catch_interruption::caught()) {
-            if (from.next(one))
+        std::uint64_t count = 0;
+        for (;;) {
+            if (catch_interruption::caught()) break;
+            if (from.next(one)) {
                 printer.print(one);
-            else if (asked.is_followed)
+                ++count;
+            } else if (asked.is_followed) {
                 std::this_thread::sleep_for(pause);
-            else
-                break;
+            } else {
+                if (count == 0)
+                    spdlog::info("{}: no block can be undone; --follow tells of those that come",
+                                 asked.state);
+                return exit_code::done;
+            }
         }
-        return exit_code::done;
+        return asked.is_followed ? exit_code::done : exit_code::interrupted;
     } catch (const too_old_error& problem) {
         spdlog::error("{}", problem.what());
         return exit_code::moved;
