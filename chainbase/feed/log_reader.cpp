@@ -70,8 +70,11 @@ public:
     content(buffer_handle handle) const override {
         if (handle.bits == 0) return std::span<const std::byte>();
         if (!handle.in_segment() || handle.length() == 0) return std::nullopt;
-        const auto offset = reinterpret_cast<std::uintptr_t>(
-            size_classes::locate({0, 0, files_.header().window_bytes}, handle));
+        const std::byte* const base = files_.addresses().base(); // nothing is there
+        const auto offset = static_cast<std::uint64_t>(
+            size_classes::locate(
+                {reinterpret_cast<std::uintptr_t>(base), 0, files_.header().window_bytes}, handle) -
+            base);
         std::vector<std::byte>& bytes = kept_.emplace_back(handle.length());
         auto copy = [&] { files_.copy(offset, bytes); };
         images_.with_images([](void* with) { (*static_cast<decltype(copy)*>(with))(); }, &copy);
