@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 #include <tests/snapshots/sample_chain.hpp>
 #include <tests/snapshots/snapshot_oracle.hpp>
+#include <tests/support/block_walk.hpp>
 #include <tests/support/mismatch.hpp>
 #include <tests/support/operation_sequence.hpp>
 #include <tests/support/world.hpp>
@@ -186,33 +187,6 @@ walk_options unchecked(std::uint32_t objects) {
     options.deep_every = UINT64_MAX;
     options.refusals_watched = 0;
     return options;
-}
-
-/// A block with transactions, of which some are undone; some blocks are popped, old ones are
-/// committed.
-template <typename Look>
-void apply_block(world& w, random_source& random, Look&& look) {
-    w.start();
-    for (int transactions = 0; transactions < 3; ++transactions) {
-        w.start();
-        for (int changes = 0; changes < 3; ++changes)
-            w.change_unchecked(random);
-        if (random.chance(300))
-            w.undo();
-        else
-            w.squash();
-    }
-    w.push();
-    look();
-    if (w.depth() > 6) {
-        w.commit(3);
-        look();
-    }
-    for (std::uint32_t pops = random.chance(150) ? random.below(4) : 0; pops != 0 && w.depth() > 0;
-         --pops) {
-        w.undo();
-        look();
-    }
 }
 
 } // namespace

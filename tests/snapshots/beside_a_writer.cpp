@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <tests/snapshots/snapshot_oracle.hpp>
+#include <tests/support/block_walk.hpp>
 #include <tests/support/mismatch.hpp>
 #include <tests/support/operation_sequence.hpp>
 #include <tests/support/world.hpp>
@@ -186,26 +187,7 @@ TEST_CASE("readers in other threads see whole snapshots while the state changes"
         return whole > 20 || !wrong.empty();
     };
     for (std::uint64_t step = 0; step < steps || !are_enough(); ++step) {
-        w.start();
-        for (int transactions = 0; transactions < 3; ++transactions) {
-            w.start();
-            for (int changes = 0; changes < 3; ++changes)
-                w.change_unchecked(random);
-            if (random.chance(300))
-                w.undo();
-            else
-                w.squash();
-        }
-        w.push();
-        note();
-        if (w.depth() > 4) {
-            w.commit(2);
-            note();
-        }
-        if (random.chance(100)) {
-            w.undo();
-            note();
-        }
+        apply_block(w, random, note);
     }
     is_over = true;
     for (std::thread& reader : readers)
