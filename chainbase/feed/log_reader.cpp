@@ -291,7 +291,7 @@ std::vector<block> log_reader::reading::split(const block_end& to) const {
         session_mark mark{};
         std::memcpy(&mark, one.content, sizeof mark);
         if (mark.revision > now.revision) continue;
-        if (mark.revision < now.revision) throw_lost("its revision was set to another one");
+        if (mark.revision < now.revision) throw too_old_error("its revision was set");
         now.begin = one.time - mark_bytes;
         blocks.push_back(now);
         now = {mark.revision - 1, images_->from().time, now.begin, {}, {}};
@@ -352,7 +352,7 @@ void log_reader::reading::find_values(std::vector<block>& blocks) {
     const auto go_back_to = [&](log_time time) {
         for (; left != 0 && records[left - 1].time > time; --left) {
             const before_images::record& one = records[left - 1];
-            if (!one.restores() || one.bytes == 0) continue;
+            if (!one.restores()) continue;
             auto at = std::ranges::upper_bound(places, one.offset, {}, &place::at);
             if (at != places.begin()) --at;
             for (; at != places.end() && at->at < one.offset + one.bytes; ++at) {

@@ -1,10 +1,13 @@
 // What a user of snapshots relies on: the calls, and how a snapshot ends.
 
+#include <chainbase/snapshot/guarded_read.hpp>
 #include <chainbase/snapshot/snapshot.hpp>
+#include <chainbase/snapshot/snapshot_segment.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <undo/before_images.hpp>
 
 #include <catch2/catch.hpp>
+#include <sys/mman.h>
 #include <tests/snapshots/sample_chain.hpp>
 #include <tests/support/child_process.hpp>
 #include <tests/support/random_source.hpp>
@@ -425,4 +428,22 @@ TEST_CASE("a writer that is killed anywhere leaves a state whose snapshots are r
         CHECK(then.count<account>() + 1 == db.count<account>());
         db.undo();
     }
+}
+
+TEST_CASE("a link that leads behind a snapshot ends the read, and not the process") {
+    chain c;
+    c.fill(1);
+    constexpr std::size_t bytes = std::size_t{1} << 30;
+    void* const behind =
+        mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    REQUIRE(behind != MAP_FAILED);
+    const taken one(c.db); // the kernel goes from high addresses to low ones
+    REQUIRE(munmap(behind, bytes) == 0);
+    if (one.memory().addresses().base() > behind) {
+        WARN("skipped: the snapshot is not where it was expected");
+        return;
+    }
+    CHECK_THROWS_AS(chainbase::detail::guarded([&] { chainbase::detail::touch(behind, 1); }),
+                    damaged_error);
+    CHECK(one.count<account>() == 1);
 }
