@@ -389,6 +389,18 @@ std::optional<revision_number> before_images::committed() const {
     return mark.revision - 1;
 }
 
+std::optional<std::uint32_t> before_images::serial_of_base() const noexcept {
+    const std::uint64_t sequence = load(log().sequence);
+    then();
+    const log_position oldest = load(log().oldest);
+    const std::uint32_t serial = load(log().base_serial);
+    const revision_number base = load(log().base);
+    then();
+    if (sequence % 2 != 0 || load(log().sequence) != sequence) return std::nullopt;
+    const bool is_there = oldest != 0 ? from_.position == oldest : from_.revision == base;
+    return is_there ? std::optional(serial) : std::nullopt;
+}
+
 std::optional<before_images::step_back> before_images::undone() const {
     for (;;) {
         const std::uint64_t turn = wait_for_even_turn();

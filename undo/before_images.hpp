@@ -96,6 +96,9 @@ public:
     void begin_at(const before_images& other) noexcept;
     /// The newest revision that cannot be undone; nothing while it changes. Throws io_error.
     [[nodiscard]] std::optional<revision_number> committed() const;
+    /// If from() is where nothing can be undone, what tells it apart from other states of its
+    /// revision (log_words::base_serial); nothing if it is not, or while the log changes.
+    [[nodiscard]] std::optional<std::uint32_t> serial_of_base() const noexcept;
     /// How far the writer went back.
     struct step_back {
         std::uint64_t turn;

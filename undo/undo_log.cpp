@@ -11,6 +11,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -78,7 +79,8 @@ private:
 undo_log::undo_log(const address_space& addresses, window& file, bool create)
     : write_barrier(addresses), undo_log_view(file), addresses_(addresses), window_(file),
       chunks_(window_, reinterpret_cast<log_words*>(window_.root())->chunks, 1),
-      board_(*reinterpret_cast<snapshot_words*>(window_.root() + sizeof(log_words))) {
+      board_(*reinterpret_cast<snapshot_words*>(window_.root() + sizeof(log_words))),
+      serial_(std::random_device{}()) { // what is lost in a crash does not come again
     log_base_ = window_.base();
     tail_ = &words().tail;
     chunks_.refresh();
@@ -318,6 +320,7 @@ void undo_log::complete_operation() noexcept {
         words().completed = words().tail;
     } else {
         board_.begin_loss();
+        words().base_serial = ++serial_;
         move_tail(words().completed);
         board_.end_loss();
         free_chunks_after(chunk_of(words().tail));
@@ -355,7 +358,7 @@ session_id undo_log::start_session() {
     const change_of_words change(w);
     reserve(mark_bytes);
     const bool first = !has_session();
-    const session_mark mark{first ? 0 : w.newest, revision() + 1, session_mark::open, 0};
+    const session_mark mark{first ? 0 : w.newest, revision() + 1, session_mark::open, ++serial_};
     const log_position at = w.tail;
     std::memcpy(cursor_, &mark, sizeof mark);
     append(0, sizeof mark, record_kind::mark);
@@ -365,7 +368,8 @@ session_id undo_log::start_session() {
     ordered();
     if (first) w.oldest = at;
     new_epoch();
-    stack_.push_back({at, time_in(chain_.size() - 1, at), mark.revision, epoch(), true});
+    stack_.push_back(
+        {at, time_in(chain_.size() - 1, at), mark.revision, epoch(), mark.serial, true});
     ++open_;
     if (told_->owner.load(std::memory_order_relaxed) == note_owner_)
         told_->sequence.store(w.sequence, std::memory_order_relaxed);
@@ -426,8 +430,10 @@ void undo_log::undo() noexcept {
 void undo_log::squash() noexcept {
     const trace::span timed(session_squash);
     const change_of_words change(words());
+    const std::uint32_t squashed = stack_.back().serial;
     pop_session();
     if (!has_session()) {
+        words().base_serial = squashed;
         empty_log();
         new_epoch();
     }
@@ -445,8 +451,11 @@ void undo_log::commit(revision_number up_to) {
                               std::to_string(stack_[count].revision) +
                               " is still open; push it first");
     if (count == 0) return;
+    if (gate_) gate_->before_commit();
     log_words& w = words();
     const change_of_words change(w);
+    w.base_serial = stack_[count - 1].serial;
+    ordered();
     if (count == stack_.size()) {
         w.base = stack_.back().revision;
         ordered();
@@ -516,6 +525,7 @@ void undo_log::set_revision(revision_number revision) {
                           std::to_string(max_revision));
     const change_of_words change(words());
     words().base = revision;
+    words().base_serial = ++serial_;
     publish_block_end();
 }
 
@@ -559,7 +569,7 @@ void undo_log::mirror_sessions() {
         const session_mark mark = mark_at(at);
         stack_.make_room();
         const bool is_open = mark.state == session_mark::open;
-        stack_.push_front({at, time_of(at), mark.revision, epoch(), is_open});
+        stack_.push_front({at, time_of(at), mark.revision, epoch(), mark.serial, is_open});
         if (stack_.front().open) ++open_;
         if (at == w.oldest) return;
     }

@@ -21,12 +21,12 @@ namespace chainbase {
 ///      0  previous   8
 ///      8  revision   8
 ///     16  state      4   0 open, 1 completed
-///     20  reserved   4   zero
+///     20  serial     4   tells apart the sessions of one revision
 struct session_mark {
     log_position previous; ///< the mark of the session below; meaningful unless this is the oldest
     revision_number revision;
     std::uint32_t state; ///< session_mark::open or session_mark::completed
-    std::uint32_t reserved;
+    std::uint32_t serial;
 
     static constexpr std::uint32_t open = 0;
     static constexpr std::uint32_t completed = 1;
@@ -46,7 +46,8 @@ static_assert(sizeof(session_mark) == 24 && offsetof(session_mark, revision) == 
 ///     40  sequence    8
 ///     48  chunks     12   a pool_state whose free_head is a chunk's number + 1: chunk 0 is
 ///                         an ordinary chunk, and 0 still means none
-///     60  reserved    4   zero
+///     60  base_serial  4   tells apart the states of revision `base`: the serial of the session
+///                         that was committed or squashed last, another one after any other change
 struct log_words {
     log_position tail;      ///< where the next record goes
     log_position completed; ///< records at or after it belong to an operation under way
@@ -55,12 +56,12 @@ struct log_words {
     revision_number base;   ///< the revision when there is no session
     std::uint64_t sequence; ///< +1 when a change begins and when it ends: odd while one runs
     pool_state chunks;      ///< free_head and the links of its list are chunk number + 1
-    std::uint32_t reserved;
+    std::uint32_t base_serial;
 };
 static_assert(sizeof(log_words) == 64 && offsetof(log_words, completed) == 8 &&
               offsetof(log_words, newest) == 16 && offsetof(log_words, oldest) == 24 &&
               offsetof(log_words, base) == 32 && offsetof(log_words, sequence) == 40 &&
-              offsetof(log_words, chunks) == 48 && offsetof(log_words, reserved) == 60);
+              offsetof(log_words, chunks) == 48 && offsetof(log_words, base_serial) == 60);
 static_assert(sizeof(window_header) % 64 == 0, "the words begin a cache line");
 
 /// The first bytes of a chunk of the log.
@@ -158,6 +159,16 @@ public:
 
 protected:
     ~block_boundary() = default;
+};
+
+/// Asked before sessions can no longer be undone.
+class commit_gate {
+public:
+    /// Called before sessions are committed, by the writer, between operations. It may wait.
+    virtual void before_commit() noexcept = 0;
+
+protected:
+    ~commit_gate() = default;
 };
 
 /// The unfinished work that attaching rolled back.
@@ -291,6 +302,11 @@ public:
         readers_ = readers;
         most_kept_chunks_ = chunks;
     }
+    /// Tells apart the states of this revision, also after an opening: of the newest session, or of
+    /// what is below. For the writer, between operations.
+    [[nodiscard]] std::uint32_t serial() const noexcept {
+        return stack_.empty() ? words().base_serial : stack_.back().serial;
+    }
     /// Log bytes that are kept for snapshots alone.
     [[nodiscard]] std::uint64_t kept_bytes() const noexcept { return kept_chunks_ * chunk_bytes; }
     /// @}
@@ -303,6 +319,8 @@ public:
     void each_live_range(Visitor&& visit) const;
     /// Calls `who` at the end of each block; null: none.
     void call_at_boundaries(block_boundary* who) noexcept { boundary_ = who; }
+    /// Asks `who` before each commit; null: nobody.
+    void ask_before_commits(commit_gate* who) noexcept { gate_ = who; }
     /// From here on every changing byte is logged again, and so announced to the page tracker.
     /// Requires that no operation runs.
     void forget_what_was_logged() noexcept { new_epoch(); }
@@ -327,6 +345,7 @@ private:
         log_time began; ///< of the mark
         revision_number revision;
         std::uint64_t epoch; ///< the first one in it; undoing reverts all changes from it on
+        std::uint32_t serial;
         bool open;
     };
 
@@ -386,7 +405,9 @@ private:
     std::uint64_t note_owner_ = 0;
     std::size_t open_ = 0;
     block_boundary* boundary_ = nullptr;
+    commit_gate* gate_ = nullptr;
     snapshot_board board_;
+    std::uint32_t serial_; ///< drawn last
     snapshot_readers* readers_ = nullptr;
     std::size_t most_kept_chunks_ = 0;
     /// The lowest position of the log that changed since note_changes_from_here().

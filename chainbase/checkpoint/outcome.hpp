@@ -38,6 +38,7 @@ struct redo_history {
     std::uint64_t failed = 0;
     std::string last_failure; ///< empty when a block became durable after it
     std::int64_t durable = 0; ///< revision of the last durable block
+    std::uint32_t serial = 0; ///< undo_log::serial() at its end; 0: unknown
 };
 
 /// The checkpoints since the state was opened.

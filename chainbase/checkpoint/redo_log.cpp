@@ -51,6 +51,7 @@ redo_log::redo_log(disk& on, std::filesystem::path folder, const slot_file::iden
       is_abandoned_(from.next == no_block), anchor_(from.next), newest_(from.newest),
       older_(from.older) {
     history_.durable = from.revision;
+    history_.serial = captured_serial_ = is_abandoned_ ? 0 : log.serial();
     if (is_abandoned_) { // until captured() starts the next run
         next_ = first_of_run(newest_run(on_, folder_, std::max(from.newest, from.older)));
         ranges_.lose();
@@ -98,6 +99,7 @@ void redo_log::abandon_run() noexcept {
 void redo_log::queue_block() {
     std::unique_ptr<waiting> one = fresh();
     one->first_of_file = first_of_file_;
+    one->serial = log_.serial();
     redo_block& block = one->block;
     block.begin(next_, log_);
     for (std::size_t window = 0; window < lengths_.size(); ++window)
@@ -141,6 +143,7 @@ std::uint64_t redo_log::captured() noexcept {
         std::ranges::fill(lengths_, 0);
     }
     first_of_file_ = next_;
+    captured_serial_ = log_.serial();
     return next_;
 }
 
@@ -164,6 +167,7 @@ void redo_log::was_published(const published_blocks& now) noexcept {
     older_ = now.older;
     const bool is_ahead = synced_ >= anchor_ && run_of(synced_) == run_of(anchor_);
     history_.durable = is_ahead ? synced_revision_ : now.revision;
+    history_.serial = is_ahead ? synced_serial_ : captured_serial_;
     if (is_ahead) history_.last_failure.clear();
 }
 
@@ -173,6 +177,7 @@ void redo_log::was_not_published(const published_blocks& now) noexcept {
         if (anchor_ != no_block && anchor_ != now.next) {
             anchor_ = no_block;
             history_.durable = now.revision;
+            history_.serial = 0;
         }
         if (anchor_ != no_block && run_of(anchor_) == run_of(next_)) return;
         is_abandoned_ = true;
@@ -243,8 +248,10 @@ void redo_log::write() {
         const redo_block& last = taken_.back()->block;
         synced_ = last.sequence();
         synced_revision_ = last.revision();
+        synced_serial_ = taken_.back()->serial;
         if (run_of(anchor_) == run_of(synced_)) {
             history_.durable = synced_revision_;
+            history_.serial = synced_serial_;
             history_.last_failure.clear();
         }
         history_.blocks += taken_.size();

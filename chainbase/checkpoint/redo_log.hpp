@@ -90,6 +90,7 @@ private:
     struct waiting {
         redo_block block;
         std::uint64_t first_of_file = 0;
+        std::uint32_t serial = 0; ///< of the log at its end
     };
 
     void queue_block();
@@ -127,6 +128,8 @@ private:
     std::uint64_t queued_bytes_ = 0;  ///< including those being written
     std::uint64_t synced_ = no_block; ///< the last block that is on storage
     std::int64_t synced_revision_ = 0;
+    std::uint32_t synced_serial_ = 0;
+    std::uint32_t captured_serial_ = 0; ///< of the last checkpoint
     std::uint64_t anchor_ = no_block; ///< first block after the newest checkpoint
     redo_run newest_ = 0;             ///< run named by the newest checkpoint
     redo_run older_ = 0;              ///< run named by the one before

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <archive/record/bytes.hpp>
+#include <pool_allocator/base/error.hpp>
 #include <undo/fwd.hpp>
 
 #include <cstddef>
@@ -9,7 +10,14 @@
 
 namespace chainbase::feed {
 
-/// What one object is at the end of a block, if it is another than at the end of the block before.
+/// What follows a place of the feed cannot be told any more. The message says why; a follower
+/// begins anew, with a snapshot.
+class too_far_behind_error : public error {
+public:
+    using error::error;
+};
+
+/// What one object is after an entry, if it is another than before.
 struct object_change {
     enum class kind : std::uint8_t { created, modified, removed };
 
@@ -26,23 +34,31 @@ struct entry {
         /// `changes`, each object once, by type and id. There are several of one revision where a
         /// session was squashed into a block that had been pushed.
         block,
-        pop,          ///< the block of this revision was undone: its entry no longer counts
+        pop, ///< the block of this revision was undone: `changes` lead back to the one before
         irreversible, ///< this block, and all before it, can no longer be undone
     };
 
     kind what = kind::block;
     revision_number revision = 0;
+    /// Tells apart the blocks of one revision, also after a restart.
+    std::uint32_t serial = 0;
     std::vector<object_change> changes;
     archive::byte_buffer content;
 
-    /// The record of the object at the end of the block before; empty if it was not there.
+    /// The record of the object before this entry; empty if it was not there.
     [[nodiscard]] archive::bytes_view before(const object_change& of) const noexcept {
         return archive::bytes_view(content).subspan(of.before_at, of.after_at - of.before_at);
     }
-    /// At the end of this block; empty if it is not there any more.
+    /// And after it; empty if it is not there any more.
     [[nodiscard]] archive::bytes_view after(const object_change& of) const noexcept {
         return archive::bytes_view(content).subspan(of.after_at, of.end - of.after_at);
     }
 };
+
+/// The entry that undoes a block.
+[[nodiscard]] entry pop_of(const entry& block);
+
+/// The entry that undoes a block.
+[[nodiscard]] entry pop_of(const entry& block);
 
 } // namespace chainbase::feed

@@ -37,6 +37,7 @@ struct touched {
 
 struct block {
     revision_number revision = 0;
+    std::uint32_t serial = 0;
     log_time begin = 0, end = 0;
     std::vector<touched> objects; ///< by type and id
     std::vector<std::byte> values;
@@ -97,9 +98,17 @@ public:
 
     [[nodiscard]] const std::deque<type_schema>& types() const noexcept { return types_; }
     [[nodiscard]] revision_number revision() const noexcept { return revision_; }
+    [[nodiscard]] std::uint32_t serial() const noexcept { return ends_.back().serial; }
+    [[nodiscard]] bool has_read() const noexcept { return !waiting_.empty(); }
     [[nodiscard]] bool next(entry& into);
+    [[nodiscard]] std::optional<std::uint32_t> serial_of(const before_images& snapshot);
 
 private:
+    /// The end of a block that was told of.
+    struct told_end : block_end {
+        std::uint32_t serial;
+    };
+
     void begin(start at, const before_images* where);
     [[nodiscard]] bool look();
     void note_types();
@@ -124,7 +133,8 @@ private:
     std::deque<archive::described_record> records_;
     std::unordered_map<std::uint64_t, std::uint32_t> type_of_; ///< by window of the objects
     /// Of the blocks that may be undone, and the newest one that may not.
-    std::deque<block_end> ends_;
+    std::deque<told_end> ends_;
+    std::deque<entry> told_; ///< those of ends_ but the first
     std::deque<entry> waiting_;
     revision_number revision_ = 0;
     revision_number irreversible_ = 0; ///< as told
@@ -160,11 +170,16 @@ void log_reader::reading::begin(start at, const before_images* where) {
             images_->begin();
             if (at == start::irreversible) images_->begin_at_oldest();
         }
-        ends_.assign(1, images_->from());
+        ends_.assign(1, {images_->from(), 0});
         revision_ = images_->from().revision;
         announce();
         try {
-            return images_->require_usable();
+            images_->require_usable();
+            if (where || at == start::newest) return;
+            const auto serial = images_->serial_of_base();
+            if (!serial) throw too_old_error("it goes on all the time");
+            ends_.back().serial = *serial;
+            return;
         } catch (const too_old_error& problem) {
             if (where || tries == most_begins) throw_lost(problem.what());
             std::this_thread::sleep_for(std::chrono::microseconds(10 * tries));
@@ -236,8 +251,9 @@ void log_reader::reading::go_back(const before_images::step_back& by) {
     while (ends_.back().time > by.to) {
         if (ends_.size() == 1)
             throw_lost("the state went back behind the block at which this began");
-        waiting_.push_back({entry::kind::pop, ends_.back().revision, {}, {}});
+        waiting_.push_back(pop_of(told_.back()));
         ends_.pop_back();
+        told_.pop_back();
     }
     images_->go_back(ends_.back(), by);
     revision_ = ends_.back().revision;
@@ -249,12 +265,14 @@ bool log_reader::reading::tell_irreversible() {
     const auto committed = images_->committed();
     if (!committed || images_->undone()) return false;
     const revision_number now = std::min(*committed, revision_);
-    while (ends_.size() > 1 && ends_[1].revision <= now)
+    while (ends_.size() > 1 && ends_[1].revision <= now) {
         ends_.pop_front();
+        told_.pop_front();
+    }
     announce();
     if (now <= irreversible_) return true;
     irreversible_ = now;
-    waiting_.push_back({entry::kind::irreversible, now, {}, {}});
+    waiting_.push_back({entry::kind::irreversible, now, ends_.front().serial, {}, {}});
     return true;
 }
 
@@ -266,12 +284,13 @@ bool log_reader::reading::read_blocks(const block_end& to) {
     find_values(blocks);
     if (!images_->holds(to)) return false; // their values may be of different times
     std::deque<entry> told_of;
-    std::deque<block_end> ends = ends_;
+    std::deque<told_end> ends = ends_;
     for (const block& one : blocks) {
         told_of.push_back(told(one));
-        ends.push_back({one.revision, 0, one.end, to.epoch});
+        ends.push_back({{one.revision, 0, one.end, to.epoch}, one.serial});
     }
     if (!images_->holds(to)) return false;
+    told_.insert(told_.end(), told_of.begin(), told_of.end());
     images_->move_to(to);
     ends_.swap(ends);
     waiting_.swap(told_of);
@@ -283,26 +302,47 @@ bool log_reader::reading::read_blocks(const block_end& to) {
 /// that were squashed into it.
 std::vector<block> log_reader::reading::split(const block_end& to) const {
     std::vector<block> blocks;
-    block now{to.revision, images_->from().time, to.time, {}, {}};
+    block now{to.revision, ends_.back().serial, images_->from().time, to.time, {}, {}};
+    std::uint32_t squashed_last = 0; // session of those right above `now`
     const auto& records = images_->records();
     for (std::size_t i = records.size(); i-- > 0;) {
         const before_images::record& one = records[i];
         if (one.kind != record_kind::mark || one.time > to.time) continue;
         session_mark mark{};
         std::memcpy(&mark, one.content, sizeof mark);
+        if (mark.revision == now.revision + 1 && squashed_last == 0) squashed_last = mark.serial;
         if (mark.revision > now.revision) continue;
         if (mark.revision < now.revision) throw too_old_error("its revision was set");
         now.begin = one.time - mark_bytes;
+        now.serial = mark.serial;
         blocks.push_back(now);
-        now = {mark.revision - 1, images_->from().time, now.begin, {}, {}};
+        now = {mark.revision - 1, ends_.back().serial, images_->from().time, now.begin, {}, {}};
+        squashed_last = 0;
     }
     // Sessions that were squashed into the block of from().
     if (std::ranges::any_of(records, [&](const before_images::record& one) {
             return one.time <= now.end && is_of_object(one.kind);
-        }))
+        })) {
+        if (images_->committed().value_or(now.revision) >= now.revision)
+            now.serial = squashed_last; // as log_words::base_serial
         blocks.push_back(now);
+    }
     std::ranges::reverse(blocks);
     return blocks;
+}
+
+/// Both read one log: what this finds between where it began and there, and what was not undone
+/// since the snapshot began, is the same.
+std::optional<std::uint32_t> log_reader::reading::serial_of(const before_images& snapshot) {
+    const block_end& of = snapshot.from();
+    if (images_->losses() != snapshot.losses() || of.revision < revision()) return std::nullopt;
+    std::optional<std::uint32_t> found;
+    if (of.revision == revision()) found = serial();
+    const block_end to = images_->find_newest();
+    if (to.time != images_->from().time)
+        for (const block& one : split(to))
+            if (one.revision == of.revision && one.end == of.time) found = one.serial;
+    return snapshot.undone() ? std::nullopt : found;
 }
 
 void log_reader::reading::find_objects(std::vector<block>& blocks) {
@@ -382,7 +422,7 @@ void log_reader::reading::find_values(std::vector<block>& blocks) {
 }
 
 entry log_reader::reading::told(const block& of) {
-    entry made{entry::kind::block, of.revision, {}, {}};
+    entry made{entry::kind::block, of.revision, of.serial, {}, {}};
     const buffers_at then(*files_, *images_, of.begin);
     const buffers_at now(*files_, *images_, of.end);
     for (const touched& one : of.objects) {
@@ -418,8 +458,21 @@ revision_number log_reader::revision() const noexcept {
     return reading_->revision();
 }
 
+std::uint32_t log_reader::serial() const noexcept {
+    return reading_->serial();
+}
+
+bool log_reader::has_read() const noexcept {
+    return reading_->has_read();
+}
+
 bool log_reader::next(entry& into) {
     return reading_->next(into);
+}
+
+std::optional<std::uint32_t> log_reader::serial_of(const snapshot& of) {
+    reading from(of.state(), start::irreversible, nullptr);
+    return from.serial_of(of.memory().images());
 }
 
 } // namespace chainbase::feed

@@ -4,9 +4,11 @@
 #include <chainbase/object/schema.hpp>
 #include <undo/fwd.hpp>
 
+#include <cstdint>
 #include <deque>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 namespace chainbase {
 class snapshot;
@@ -40,6 +42,10 @@ public:
     [[nodiscard]] const std::deque<type_schema>& types() const noexcept;
     /// Of the block to whose end all entries lead that were read.
     [[nodiscard]] revision_number revision() const noexcept;
+    /// Its entry::serial. Requires that this began at the newest block that cannot be undone.
+    [[nodiscard]] std::uint32_t serial() const noexcept;
+    /// Whether next() has an entry without looking into the log.
+    [[nodiscard]] bool has_read() const noexcept;
 
     /// The next entry. Returns false if nothing has happened since the last one. Throws
     /// too_old_error when what happened cannot be told any more: more was changed than the log
@@ -47,6 +53,10 @@ public:
     /// went back behind where this began; then begin anew, with a snapshot. Throws busy_error,
     /// damaged_error, io_error; then nothing was lost, and it can be called again.
     [[nodiscard]] bool next(entry& into);
+
+    /// entry::serial of the block that a snapshot shows; nothing if it cannot be told any more.
+    /// Requires that no other thread reads the snapshot meanwhile. Throws as the constructors.
+    [[nodiscard]] static std::optional<std::uint32_t> serial_of(const snapshot& of);
 
 private:
     class reading;

@@ -77,6 +77,13 @@ void pass_on(int signal, siginfo_t* about, void* context) {
     is_passing = false;
 }
 
+/// A function of its own, without temporaries: the jump destroys none.
+void leave_at_link() {
+    std::exception_ptr failure = std::make_exception_ptr(damaged_error(
+        std::string(memory_name) + ": a link leads out of it; run chainbase-inspect check"));
+    detail::leave_guarded_read(std::move(failure));
+}
+
 } // namespace
 
 snapshot_pages::snapshot_pages(const address_space& range, before_images& images,
@@ -302,10 +309,7 @@ void snapshot_pages::handle(int signal, siginfo_t* about, void* context) {
     const auto address = reinterpret_cast<std::uintptr_t>(about->si_addr);
     snapshot_pages* const pages = at(address);
     if (!pages) {
-        if (may_be_link(address))
-            detail::leave_guarded_read(std::make_exception_ptr(
-                damaged_error(std::string(memory_name) +
-                              ": a link leads out of it; run chainbase-inspect check")));
+        if (may_be_link(address)) leave_at_link();
         return pass_on(signal, about, context);
     }
     std::exception_ptr failure;

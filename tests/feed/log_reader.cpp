@@ -1,13 +1,12 @@
 // What the feed tells of blocks leads from each state to the next one, whatever the writer does.
 
-#include <archive/record/described_record.hpp>
 #include <archive/record/record.hpp>
 #include <chainbase/feed/log_reader.hpp>
-#include <chainbase/offline/rows/type_rows.hpp>
 #include <chainbase/snapshot/snapshot.hpp>
 #include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
+#include <tests/feed/told_objects.hpp>
 #include <tests/snapshots/sample_chain.hpp>
 #include <tests/snapshots/snapshot_oracle.hpp>
 #include <tests/support/block_walk.hpp>
@@ -17,7 +16,6 @@
 
 #include <atomic>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,31 +32,6 @@ using taken = chainbase::snapshot;
 
 namespace {
 
-/// The records of all objects, by type and id.
-using records = std::map<std::pair<std::uint32_t, std::uint32_t>, archive::byte_buffer>;
-
-records records_of(const mapped_segment& state) {
-    records all;
-    rows::segment_buffers::files files{};
-    std::size_t number = 0;
-    state.buffers().each_window([&](const window& file) { files[number++] = &file; });
-    const rows::segment_buffers buffers(files);
-    for (std::uint32_t type = 0; type < state.windows().size(); ++type) {
-        const type_schema& schema = state.types().entries()[type].schema;
-        const type_windows& from = *state.windows()[type];
-        const archive::described_record record(schema);
-        const rows::slot_reader objects(schema, *from.objects, *from.ids);
-        for (std::uint32_t id = 0; id < objects.next_id(); ++id)
-            if (const slot_number slot = objects.slot_of(id))
-                record.append(objects.value(slot), buffers, all[{type, id}]);
-    }
-    return all;
-}
-
-archive::byte_buffer copy_of(archive::bytes_view bytes) {
-    return {bytes.begin(), bytes.end()};
-}
-
 std::int64_t balance_in(archive::bytes_view record) {
     return archive::record_view<account>(record).get<&account::balance>();
 }
@@ -67,66 +40,23 @@ std::string body_in(archive::bytes_view record) {
     return std::string(archive::record_view<post>(record).get<&post::body>());
 }
 
-/// What a follower keeps: the objects, and the blocks that may be undone.
+/// A reader, and what it told.
 class follower {
 public:
     follower(const std::filesystem::path& state, records begin)
-        : reader_(state), objects_(std::move(begin)) {}
+        : reader_(state), all_(std::move(begin), reader_.revision()) {}
 
     /// Reads all that there is. Throws mismatch when an entry does not fit what it follows.
     void read() {
-        for (entry one; reader_.next(one);) {
-            switch (one.what) {
-            case entry::kind::block:
-                for (const object_change& each : one.changes)
-                    apply(each, one.before(each), one.after(each));
-                blocks_.push_back(std::move(one));
-                break;
-            case entry::kind::pop:
-                pop(one.revision);
-                break;
-            case entry::kind::irreversible:
-                expect(one.revision > irreversible_, "nothing new is irreversible");
-                irreversible_ = one.revision;
-                ++told;
-                break;
-            }
-        }
-        expect(reader_.revision() >= irreversible_, "more is irreversible than there is");
+        for (entry one; reader_.next(one);)
+            all_.take(one);
+        expect(all_.revision() == reader_.revision(), "another revision than it told of");
     }
-    [[nodiscard]] const records& objects() const noexcept { return objects_; }
-    [[nodiscard]] revision_number revision() const noexcept { return reader_.revision(); }
-
-    std::uint64_t pops = 0, told = 0;
+    [[nodiscard]] const told_objects& all() const noexcept { return all_; }
 
 private:
-    void apply(const object_change& of, archive::bytes_view before, archive::bytes_view after) {
-        const auto at = objects_.find({of.type, of.id});
-        expect((at != objects_.end()) == (of.what != object_change::kind::created),
-               "not as it was there");
-        if (at != objects_.end()) expect(archive::same(at->second, before), "not what it was");
-        expect(after.empty() == (of.what == object_change::kind::removed), "not as it is there");
-        set(of, after);
-    }
-    void set(const object_change& of, archive::bytes_view to) {
-        if (to.empty())
-            objects_.erase({of.type, of.id});
-        else
-            objects_[{of.type, of.id}] = copy_of(to);
-    }
-    void pop(revision_number revision) {
-        expect(!blocks_.empty() && blocks_.back().revision == revision, "pops another block");
-        expect(revision > irreversible_, "pops what is irreversible");
-        for (const object_change& each : blocks_.back().changes)
-            set(each, blocks_.back().before(each));
-        blocks_.pop_back();
-        ++pops;
-    }
-
     log_reader reader_;
-    records objects_;
-    std::vector<entry> blocks_;
-    revision_number irreversible_ = -1;
+    told_objects all_;
 };
 
 /// What a follower saw, of all that were lost, too.
@@ -134,8 +64,8 @@ struct outcomes {
     std::uint64_t whole = 0, pops = 0, lost = 0, irreversible = 0;
 
     void add(const follower& of) {
-        pops += of.pops;
-        irreversible += of.told;
+        pops += of.all().pops;
+        irreversible += of.all().told;
     }
 };
 
@@ -159,11 +89,11 @@ public:
         try {
             if (!one_) one_.emplace(state_, expected_);
             one_->read();
-            expect(one_->objects() == expected_, "the objects are other ones");
+            expect(one_->all().objects() == expected_, "the objects are other ones");
             snapshot_words words;
             std::memcpy(&words, of_.db().memory().log_file().root() + sizeof(log_words),
                         sizeof words);
-            expect(one_->revision() == words.end.revision, "another revision");
+            expect(one_->all().revision() == words.end.revision, "another revision");
             ++seen_.whole;
         } catch (const too_old_error&) {
             ++seen_.lost;
@@ -399,6 +329,6 @@ TEST_CASE("a follower in another thread sees each block as it was, while others 
     INFO(wrong);
     REQUIRE(wrong.empty());
     one.read();
-    CHECK(one.objects() == records_of(w.db().memory()));
-    WARN(one.pops << " pops, " << one.told << " irreversible");
+    CHECK(one.all().objects() == records_of(w.db().memory()));
+    WARN(one.all().pops << " pops, " << one.all().told << " irreversible");
 }

@@ -1,0 +1,224 @@
+#include <chainbase/feed/follower.hpp>
+#include <chainbase/feed/log_reader.hpp>
+#include <chainbase/segment/catalogue.hpp>
+#include <chainbase/snapshot/snapshot.hpp>
+#include <pool_allocator/base/error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+namespace chainbase::feed {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::chrono::seconds patience{5};
+constexpr std::chrono::milliseconds pause{2};
+
+} // namespace
+
+class follower::following {
+public:
+    following(fs::path state, const std::string& name, disk* on);
+
+    [[nodiscard]] bool is_new() const noexcept { return !cursor_->now().has_begun; }
+    void begin_at(const snapshot& at);
+    [[nodiscard]] bool next(entry& into);
+    [[nodiscard]] const std::deque<type_schema>& types() const noexcept { return types_; }
+    [[nodiscard]] feed_position position() const noexcept { return at_; }
+    void go_to(feed_position at);
+    void keep() { cursor_->set({at_, true, revision_}); }
+
+private:
+    [[nodiscard]] std::optional<feed_position> find(const block_name& block);
+    void take_types(const feed_reader::record& from);
+    void know_types();
+    [[nodiscard]] feed_position end();
+
+    fs::path state_;
+    disk& on_;
+    fs::path folder_;
+    std::optional<feed_cursor> cursor_;
+    std::optional<feed_head> head_;
+    std::optional<feed_reader> reader_;
+    feed_reader::record record_;
+    std::deque<type_schema> types_;
+    bool knows_types_ = false;
+    feed_position at_ = 0;
+    revision_number revision_ = 0;
+};
+
+follower::following::following(fs::path state, const std::string& name, disk* on)
+    : state_(std::move(state)), on_(on ? *on : disk::of_system()), folder_(feed_folder(state_)) {
+    on_.make_folder(folder_);
+    cursor_.emplace(on_, folder_, name, disk::mode::create, end());
+    at_ = cursor_->now().at;
+    revision_ = cursor_->now().revision;
+}
+
+/// 0 until a node has written.
+feed_position follower::following::end() {
+    if (!head_) {
+        if (!on_.exists(folder_ / "head")) return 0;
+        head_.emplace(on_, folder_);
+        reader_.emplace(on_, folder_, head_->state());
+    }
+    return head_->end();
+}
+
+void follower::following::begin_at(const snapshot& at) {
+    const auto until = std::chrono::steady_clock::now() + patience;
+    std::optional<std::uint32_t> serial;
+    for (;;) {
+        if (!serial) serial = log_reader::serial_of(at);
+        if (serial) {
+            if (const auto found = find({at.revision(), *serial})) {
+                at_ = *found;
+                revision_ = at.revision();
+                return keep();
+            }
+        }
+        if (std::chrono::steady_clock::now() > until) break;
+        std::this_thread::sleep_for(pause);
+    }
+    throw busy_error(folder_.string() + ": the feed has not told of revision " +
+                     std::to_string(at.revision()) +
+                     " (no node writes it, or this block was undone); take a new snapshot");
+}
+
+/// Behind the block, if its entry may be read.
+std::optional<feed_position> follower::following::find(const block_name& block) {
+    const feed_position end = this->end();
+    std::optional<feed_position> found;
+    const std::vector<feed_position> files = entries_files(on_, folder_);
+    if (files.empty()) return std::nullopt;
+    if (!reader_) return std::nullopt;
+    feed_position at = files.front();
+    while (at < end && reader_->read(at, record_)) {
+        at = record_.end;
+        const auto what = record_.head.what;
+        if (what != feed_record::block && what != feed_record::begin) continue;
+        if (block_name{record_.head.revision, record_.head.serial} == block) found = at;
+    }
+    return found;
+}
+
+bool follower::following::next(entry& into) {
+    if (is_new())
+        throw usage_error(folder_.string() + ": this cursor has not begun; begin_at(snapshot)");
+    if (!knows_types_) know_types();
+    while (at_ < end()) {
+        if (!reader_->read(at_, record_))
+            throw damaged_error(reader_->place(at_) +
+                                ": not the entry that was written there; take a snapshot, and "
+                                "follow from there");
+        const feed_record& head = record_.head;
+        if (head.what == feed_record::begin)
+            throw too_far_behind_error(
+                reader_->place(at_) + ": what follows revision " + std::to_string(revision_) +
+                " is not told (" +
+                std::string(reinterpret_cast<const char*>(record_.body.data()),
+                            record_.body.size()) +
+                "); take a snapshot, and follow from there");
+        const feed_position end_of_record = record_.end;
+        if (head.what == feed_record::types) {
+            take_types(record_);
+            at_ = end_of_record;
+            continue;
+        }
+        into.revision = head.revision;
+        into.serial = head.serial;
+        into.changes.clear();
+        into.content.clear();
+        switch (head.what) {
+        case feed_record::block:
+        case feed_record::pop:
+            into.what = head.what == feed_record::pop ? entry::kind::pop : entry::kind::block;
+            try {
+                decode(record_, into);
+            } catch (const damaged_error& problem) {
+                throw damaged_error(reader_->place(at_) + ": " + problem.what());
+            }
+            revision_ = head.what == feed_record::pop ? head.revision - 1 : head.revision;
+            break;
+        case feed_record::irreversible:
+            into.what = entry::kind::irreversible;
+            break;
+        default:
+            throw format_error(reader_->place(at_) + ": an entry of kind " +
+                               std::to_string(head.what) +
+                               ", which this version does not know; follow with a newer one");
+        }
+        at_ = end_of_record;
+        return true;
+    }
+    return false;
+}
+
+/// Those that were there before the place at which it begins: the file has them in its begin.
+void follower::following::know_types() {
+    const std::vector<feed_position> files = entries_files(on_, folder_);
+    const auto after = std::ranges::upper_bound(files, at_);
+    if (after != files.begin() && end() != 0) {
+        for (feed_position at = *std::prev(after); at < at_ && reader_->read(at, record_);
+             at = record_.end)
+            if (record_.head.what == feed_record::types) take_types(record_);
+    }
+    knows_types_ = true;
+}
+
+void follower::following::take_types(const feed_reader::record& from) {
+    const std::string text(reinterpret_cast<const char*>(from.body.data()), from.body.size());
+    const catalogue all = catalogue_of(text, folder_);
+    for (std::size_t i = types_.size(); i < all.entries().size(); ++i)
+        types_.push_back(all.entries()[i].schema);
+}
+
+/// Behind the end there is nothing to check yet: after a loss of power that is only known when the
+/// node has started.
+void follower::following::go_to(feed_position at) {
+    feed_reader::record one;
+    if (at < end() && !reader_->read(at, one))
+        throw usage_error(reader_->place(at) + ": no entry begins there");
+    at_ = at;
+    if (is_new()) keep();
+}
+
+follower::follower(fs::path state, const std::string& name, disk* on)
+    : following_(std::make_unique<following>(std::move(state), name, on)) {}
+follower::~follower() = default;
+
+bool follower::is_new() const noexcept {
+    return following_->is_new();
+}
+
+void follower::begin_at(const snapshot& at) {
+    following_->begin_at(at);
+}
+
+bool follower::next(entry& into) {
+    return following_->next(into);
+}
+
+const std::deque<type_schema>& follower::types() const noexcept {
+    return following_->types();
+}
+
+feed_position follower::position() const noexcept {
+    return following_->position();
+}
+
+void follower::go_to(feed_position at) {
+    following_->go_to(at);
+}
+
+void follower::keep() {
+    following_->keep();
+}
+
+} // namespace chainbase::feed

@@ -1,0 +1,402 @@
+// A follower sees each block once, and all of them, whatever happens to it and to the node.
+
+#include <chainbase/feed/follower.hpp>
+#include <chainbase/feed/writer.hpp>
+#include <chainbase/snapshot/snapshot.hpp>
+#include <pool_allocator/base/error.hpp>
+
+#include <catch2/catch.hpp>
+#include <tests/failure/chains_on_disk.hpp>
+#include <tests/feed/told_objects.hpp>
+#include <tests/snapshots/sample_chain.hpp>
+#include <tests/support/block_walk.hpp>
+#include <tests/support/simulated_disk.hpp>
+#include <tests/support/world.hpp>
+
+#include <chrono>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using Catch::Matchers::Contains;
+using feed::entry;
+using feed::follower;
+using feed::writer;
+using feed::writer_options;
+using taken = chainbase::snapshot;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+template <typename Done>
+bool wait_until(Done&& done) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!done()) {
+        if (std::chrono::steady_clock::now() > end) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return true;
+}
+
+/// A follower that keeps what it was told together with its position, as a database would.
+class keeper {
+public:
+    explicit keeper(fs::path state, disk* on = nullptr, std::string name = "keeper")
+        : state_(std::move(state)), name_(std::move(name)), on_(on) {
+        start();
+    }
+    /// From a snapshot that shows `now`.
+    void begin(const taken& at, records now) {
+        from_->begin_at(at);
+        all_ = told_objects(std::move(now), at.revision());
+        at_ = from_->position();
+    }
+    void read() {
+        for (entry one; from_->next(one);) {
+            all_.take(one);
+            at_ = from_->position();
+        }
+    }
+    void keep() { from_->keep(); }
+    /// As if it was killed: what it has is what it had.
+    void start() {
+        from_ = std::make_unique<follower>(state_, name_, on_);
+        if (!from_->is_new()) from_->go_to(at_);
+    }
+    [[nodiscard]] const told_objects& all() const noexcept { return all_; }
+    [[nodiscard]] feed::feed_position at() const noexcept { return at_; }
+    [[nodiscard]] follower& from() noexcept { return *from_; }
+
+private:
+    fs::path state_;
+    std::string name_;
+    disk* on_;
+    std::unique_ptr<follower> from_;
+    told_objects all_;
+    feed::feed_position at_ = 0;
+};
+
+walk_options plain_walk(std::uint32_t objects) {
+    walk_options options;
+    options.changes = {.objects = objects, .spread = 10};
+    options.deep_every = UINT64_MAX;
+    options.refusals_watched = 0;
+    options.verify = false;
+    return options;
+}
+
+/// A node that writes its feed, and one that follows.
+class node {
+public:
+    explicit node(std::uint32_t objects, writer_options how = {})
+        : options_(plain_walk(objects)), how_(how) {
+        open();
+    }
+    void open() {
+        world_.emplace(state(), options_);
+        writer_.emplace(world_->db(), how_);
+    }
+    void kill() {
+        writer_->abandon();
+        writer_.reset();
+        world_->db().abandon();
+        world_.reset();
+    }
+    void close() {
+        writer_.reset();
+        world_->db().close();
+        world_.reset();
+    }
+    void begin(random_source& random) {
+        world_->fill(random);
+        block(random);
+    }
+    void block(random_source& random) {
+        apply_block(*world_, random, [] {});
+    }
+    [[nodiscard]] fs::path state() const { return folder_ / "state"; }
+    [[nodiscard]] world& of() { return *world_; }
+    [[nodiscard]] writer& feed() { return *writer_; }
+    [[nodiscard]] records now() { return records_of(world_->db().memory()); }
+    /// Reads until it has what there is.
+    bool catches_up(keeper& one) {
+        const records expected = now();
+        return wait_until([&] {
+            one.read();
+            return one.all().objects() == expected &&
+                   one.all().revision() == world_->db().revision();
+        });
+    }
+
+private:
+    scratch_folder folder_;
+    walk_options options_;
+    writer_options how_;
+    std::optional<world> world_;
+    std::optional<writer> writer_;
+};
+
+} // namespace
+
+TEST_CASE("a follower sees all blocks, through kills of the node and of itself") {
+    const std::uint64_t seed = test_seed(930);
+    CAPTURE(seed);
+    random_source random(seed);
+    node n(20);
+    keeper one(n.state());
+    CHECK(one.from().is_new());
+    n.begin(random);
+    one.begin(taken(n.state().string()), n.now());
+    std::uint64_t kills = 0;
+    std::uint64_t begins = 0;
+    for (std::uint64_t block = 0; block < test_operations(30'000) / 30; ++block) {
+        n.block(random);
+        if (random.chance(200)) one.read();
+        if (random.chance(100)) one.keep();
+        if (random.chance(50)) one.start();
+        if (random.chance(50)) {
+            begins += n.feed().so_far().begins;
+            random.chance(500) ? n.kill() : n.close();
+            ++kills;
+            if (random.chance(300)) one.read();
+            n.open();
+        }
+    }
+    REQUIRE(n.catches_up(one));
+    CHECK(begins + n.feed().so_far().begins == 1);
+    WARN(kills << " restarts, " << one.all().pops << " pops, " << one.all().told
+               << " irreversible");
+    CHECK(one.all().pops > 0);
+}
+
+TEST_CASE("a follower begins anew where the feed does not go on") {
+    const quiet_log no_messages;
+    random_source random(test_seed(940));
+    node n(20, {.most_bytes = 200'000, .file_bytes = 50'000});
+    keeper one(n.state());
+    n.begin(random);
+    one.begin(taken(n.state().string()), n.now());
+    one.keep();
+    SECTION("it was behind by more than there is room for") {
+        const fs::path oldest = feed::entries_file(feed::feed_folder(n.state()), 0);
+        for (int block = 0; block < 2'000; ++block)
+            n.block(random);
+        REQUIRE(wait_until([&] { return !fs::exists(oldest); }));
+        CHECK_THROWS_AS(one.read(), feed::too_far_behind_error);
+    }
+    SECTION("the state changed outside of sessions") {
+        n.of().commit(n.of().depth());
+        n.of().change_unchecked(random);
+        n.of().start();
+        n.of().push();
+        REQUIRE(wait_until([&] {
+            try {
+                one.read();
+                return false;
+            } catch (const feed::too_far_behind_error&) {
+                return true;
+            }
+        }));
+    }
+    n.block(random);
+    one.begin(taken(n.state().string()), n.now());
+    for (int block = 0; block < 20; ++block)
+        n.block(random);
+    CHECK(n.catches_up(one));
+}
+
+TEST_CASE("nothing is written while nobody follows") {
+    random_source random(test_seed(950));
+    node n(20);
+    n.begin(random);
+    for (int block = 0; block < 50; ++block)
+        n.block(random);
+    CHECK_FALSE(n.feed().so_far().is_followed);
+    CHECK(n.feed().so_far().bytes == 0);
+    keeper one(n.state());
+    REQUIRE(wait_until([&] { return n.feed().so_far().is_followed; }));
+    one.begin(taken(n.state().string()), n.now());
+    n.block(random);
+    CHECK(n.catches_up(one));
+}
+
+TEST_CASE("ten followers, each at its own place") {
+    random_source random(test_seed(960));
+    node n(20, {.file_bytes = 50'000});
+    std::deque<keeper> all;
+    for (int i = 0; i < 10; ++i)
+        all.emplace_back(n.state(), nullptr, "follower-" + std::to_string(i));
+    n.begin(random);
+    for (keeper& one : all)
+        one.begin(taken(n.state().string()), n.now());
+    for (int block = 0; block < 300; ++block) {
+        n.block(random);
+        for (keeper& one : all)
+            if (random.chance(50)) {
+                one.read();
+                one.keep();
+            }
+    }
+    for (keeper& one : all)
+        CHECK(n.catches_up(one));
+}
+
+TEST_CASE("a disk that fails: the node goes on, and followers are told") {
+    const quiet_log no_messages;
+    std::uint64_t lost = 0;
+    for (std::uint64_t failing = 0; failing < 60; ++failing) {
+        CAPTURE(failing);
+        simulated_disk on;
+        random_source random(test_seed(970) + failing);
+        node n(10, {.file_bytes = 10'000, .on = &on});
+        keeper one(n.state(), &on);
+        n.begin(random);
+        one.begin(taken(n.state().string()), n.now());
+        std::atomic<std::uint64_t> calls = 0;
+        on.before = [&](simulated_disk::call which, const fs::path& file) {
+            if (which == simulated_disk::call::read || file.parent_path().filename() == "cursors")
+                return;
+            if (calls++ == failing) throw out_of_space_error("no room");
+        };
+        for (int block = 0; block < 60; ++block)
+            n.block(random);
+        REQUIRE(wait_until([&] { return n.feed().so_far().last_failure.empty(); }));
+        bool is_whole = false;
+        try {
+            is_whole = n.catches_up(one);
+        } catch (const feed::too_far_behind_error&) {
+            ++lost;
+            one.begin(taken(n.state().string()), n.now());
+            n.block(random);
+            is_whole = n.catches_up(one);
+        }
+        CHECK(is_whole);
+    }
+    WARN(lost << " of 60 began anew");
+}
+
+TEST_CASE("each flipped bit of the feed is told, with its place") {
+    simulated_disk on;
+    random_source random(test_seed(980));
+    node n(3, {.on = &on});
+    keeper one(n.state(), &on);
+    n.begin(random);
+    one.begin(taken(n.state().string()), n.now());
+    const feed::feed_position begin = one.at();
+    for (int block = 0; block < 3; ++block)
+        n.block(random);
+    REQUIRE(n.catches_up(one));
+    const fs::path file = feed::entries_file(feed::feed_folder(n.state()), 0);
+    const std::uint64_t bits = on.sizes().at(file) * 8;
+    std::uint64_t told = 0;
+    for (std::uint64_t bit = 0; bit < bits; bit += 1 + random.below(20)) {
+        CAPTURE(bit);
+        simulated_disk copy(on);
+        copy.flip(file, bit);
+        follower reader(n.state(), "keeper", &copy);
+        try {
+            reader.go_to(begin);
+            std::uint64_t entries = 0;
+            for (entry each; reader.next(each);)
+                ++entries;
+            CHECK(bit / 8 < begin);
+            CHECK(entries >= 3);
+        } catch (const error& problem) {
+            CHECK_THAT(problem.what(), Contains("entries."));
+            ++told;
+        }
+    }
+    WARN(told << " told");
+    CHECK(told > 100);
+}
+
+TEST_CASE("after a loss of power the feed leads from what was seen to what there is") {
+    const quiet_log no_messages;
+    struct loss {
+        std::unique_ptr<simulated_disk> disk;
+        told_objects seen;
+        feed::feed_position at;
+    };
+    std::vector<loss> losses;
+    std::mutex mutex;
+    bool is_over = false;
+    told_objects seen;
+    feed::feed_position at = 0;
+    const std::uint64_t seed = test_seed(new_seed());
+    CAPTURE(seed);
+    random_source random(seed);
+    random_source choice(seed + 1);
+    const std::uint64_t steps = 60;
+    auto chain = std::make_unique<durable_chain>(seed, steps, 7);
+    const fs::path state = chain->state();
+    {
+
+        writer feed(chain->db(), {.file_bytes = 20'000, .on = &chain->disk});
+        keeper one(state, &chain->disk);
+        REQUIRE(wait_until([&] { return feed.so_far().is_followed; }));
+        const revision_number filled = chain->db().revision();
+        while (chain->db().revision() == filled)
+            chain->apply();
+        chain->wait_until_durable();
+        one.begin(taken(state.string()), records_of(chain->db().memory()));
+        seen = one.all();
+        at = one.at();
+        chain->disk.before = [&](simulated_disk::call which, const fs::path&) {
+            if (which == simulated_disk::call::read) return;
+            const std::lock_guard lock(mutex);
+            if (is_over || !choice.chance(250)) return;
+            losses.push_back({std::make_unique<simulated_disk>(chain->disk), seen, at});
+        };
+        while (chain->steps() + 4 < steps) {
+            chain->apply(1 + random.below(3));
+            if (random.chance(300)) chain->wait_until_durable();
+            one.read();
+            if (random.chance(300)) one.keep();
+            const std::lock_guard lock(mutex);
+            seen = one.all();
+            at = one.at();
+        }
+        const std::lock_guard lock(mutex);
+        is_over = true;
+        feed.abandon();
+    }
+    const open_options how = chain->options_on(chain->disk).how;
+    chain->db().abandon();
+    std::uint64_t restored = 0;
+    std::uint64_t pops = 0;
+    for (loss& one : losses) {
+        fs::remove_all(state);
+        one.disk->lose_power(random);
+        walk_options options{.verify = false, .how = how};
+        options.how.checkpoint_disk = one.disk.get();
+        world after(state, options);
+        if (after.db().opened().how != opening::way::restored) continue;
+        ++restored;
+        writer feed(after.db(), {.file_bytes = 20'000, .on = one.disk.get()});
+        after.start();
+        after.push(); // what is durable is shown then, too
+        after.db().wait_until_durable();
+        follower reader(state, "keeper", one.disk.get());
+        reader.go_to(one.at);
+        const records expected = records_of(after.db().memory());
+        const bool is_there = wait_until([&] {
+            for (entry each; reader.next(each);)
+                one.seen.take(each);
+            return one.seen.objects() == expected && one.seen.revision() == after.db().revision();
+        });
+        REQUIRE(is_there);
+        CHECK(feed.so_far().begins == 0);
+        pops += one.seen.pops;
+    }
+    WARN(restored << " of " << losses.size() << " losses restored, " << pops << " pops");
+    CHECK(restored > 20);
+}
