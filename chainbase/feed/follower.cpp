@@ -1,6 +1,7 @@
 #include <chainbase/feed/follower.hpp>
 #include <chainbase/feed/log_reader.hpp>
 #include <chainbase/segment/catalogue.hpp>
+#include <chainbase/segment/state_opening.hpp>
 #include <chainbase/snapshot/snapshot.hpp>
 #include <pool_allocator/base/error.hpp>
 
@@ -55,7 +56,12 @@ private:
 
 follower::following::following(fs::path state, const std::string& name, disk* on)
     : state_(std::move(state)), on_(on ? *on : disk::of_system()), folder_(feed_folder(state_)) {
-    on_.make_folder(folder_);
+    if (!on_.exists(folder_)) { // nothing is made where there is no state
+        open_options options;
+        options.mode = open_mode::read_only;
+        state_opening(state_, options).find_for_reading();
+        on_.make_folder(folder_);
+    }
     cursor_.emplace(on_, folder_, name, disk::mode::create, end());
     at_ = cursor_->now().at;
     revision_ = cursor_->now().revision;
@@ -99,11 +105,15 @@ std::optional<feed_position> follower::following::find(const block_name& block) 
     if (files.empty()) return std::nullopt;
     if (!reader_) return std::nullopt;
     feed_position at = files.front();
-    while (at < end && reader_->read(at, record_)) {
-        at = record_.end;
-        const auto what = record_.head.what;
-        if (what != feed_record::block && what != feed_record::begin) continue;
-        if (block_name{record_.head.revision, record_.head.serial} == block) found = at;
+    try {
+        while (at < end && reader_->read(at, record_)) {
+            at = record_.end;
+            const auto what = record_.head.what;
+            if (what != feed_record::block && what != feed_record::begin) continue;
+            if (block_name{record_.head.revision, record_.head.serial} == block) found = at;
+        }
+    } catch (const too_far_behind_error&) { // a file was removed meanwhile
+        return std::nullopt;
     }
     return found;
 }

@@ -1,5 +1,6 @@
 #include <archive/open_archive.hpp>
 #include <chainbase/database.hpp>
+#include <chainbase/feed/writer.hpp>
 #include <pool_allocator/trace/trace.hpp>
 #include <tools/block_log/bytes.hpp>
 #include <tools/chains/chains.hpp>
@@ -71,6 +72,7 @@ struct chain_state::parts {
     std::unique_ptr<chain_model> model;
     /// null: the state has no root, or has one that is_root_to_go
     std::unique_ptr<chain_root> root;
+    std::optional<feed::writer> told; ///< what blocks change, to followers
     bool is_root_to_go = false;
     bool is_out_of_space =
         false; ///< the last block failed for that: closing may, for the same reason
@@ -97,6 +99,8 @@ struct chain_state::parts {
             rows_shown.emplace([this, pages = std::make_shared<memory_metrics>(state.memory())] {
                 return archive_metrics_text(rows->stats()) + pages->text();
             });
+            if (state_settings.feed_bytes != 0)
+                told.emplace(state, feed::writer_options{.most_bytes = state_settings.feed_bytes});
         } catch (...) {
             leave(state);
             throw;
@@ -176,6 +180,7 @@ void chain_state::parts::close() {
         const write_turn turn(state.memory());
         pending.reset();
     }
+    told.reset();
     root.reset();
     model.reset(); // it may still be writing rows
     rows_shown.reset();

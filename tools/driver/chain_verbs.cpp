@@ -88,6 +88,12 @@ void add_state_options(command& verb, state_options& to) {
             "there is room for that and a quarter more")
         .value_name("BYTES");
     verb.add_option_function<std::string>(
+            "--feed-size", [&to](const std::string& size) { to.feed_bytes = byte_size_of(size); },
+            "space for what followers of the state (`chainbase-inspect feed`) have not read yet, "
+            "of which the oldest is removed; 0: no feed")
+        .value_name("BYTES")
+        .default_text("1GiB");
+    verb.add_option_function<std::string>(
             "--archive",
             [&to](const std::string& name) { to.archive = archive::store_kind_of(name); },
             "where a new state keeps finished objects: rocksdb: as rows on disk; memory: as rows "

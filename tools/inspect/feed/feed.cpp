@@ -1,20 +1,26 @@
+#include <chainbase/feed/feed_files.hpp>
 #include <chainbase/feed/log_reader.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <tools/inspect/rows/row_format.hpp>
 #include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
+#include <tools/text_table.hpp>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <iterator>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 namespace chainbase::inspect {
 
@@ -26,6 +32,8 @@ using feed::object_change;
 
 struct feed_call : state_call {
     bool is_followed = false;
+    bool shows_cursors = false;
+    std::string dropped;
 };
 
 std::string_view name_of(object_change::kind what) {
@@ -101,7 +109,57 @@ private:
     std::deque<row_format> formats_; ///< by number of the type
 };
 
+/// How far a follower is.
+struct cursor_line {
+    std::string name;
+    feed::feed_cursor::state now;
+    std::uint64_t behind; ///< bytes
+};
+
+exit_code show_cursors(const feed_call& asked) {
+    disk& on = disk::of_system();
+    const std::filesystem::path folder = feed::feed_folder(asked.state);
+    const std::vector<feed::feed_position> files = feed::entries_files(on, folder);
+    const feed::feed_position end = files.empty() ? 0 : feed::feed_head(on, folder).end();
+    std::vector<cursor_line> all;
+    for (const std::string& name : feed::feed_cursor::names(on, folder)) {
+        const auto now = feed::feed_cursor(on, folder, name, disk::mode::read).now();
+        all.push_back({name, now, end - std::min(end, now.at)});
+    }
+    if (asked.json) {
+        nlohmann::ordered_json shown{{"begin", files.empty() ? 0 : files.front()}, {"end", end}};
+        shown["cursors"] = nlohmann::ordered_json::array();
+        for (const cursor_line& one : all)
+            shown["cursors"].push_back({{"name", one.name},
+                                        {"position", one.now.at},
+                                        {"has_begun", one.now.has_begun},
+                                        {"revision", one.now.revision},
+                                        {"behind", one.behind}});
+        print_or_throw(shown.dump() + '\n', "call again");
+        return exit_code::done;
+    }
+    text_table table({"cursor", "revision", "behind"});
+    for (const cursor_line& one : all)
+        table.add({one.name, one.now.has_begun ? std::to_string(one.now.revision) : "not begun",
+                   bytes_in_words(one.behind)});
+    print_or_throw(all.empty() ? "no cursors: nothing is written for followers\n" : table.text(),
+                   "call again");
+    return exit_code::done;
+}
+
+exit_code drop_cursor(const feed_call& asked) {
+    disk& on = disk::of_system();
+    const std::filesystem::path folder = feed::feed_folder(asked.state);
+    if (!feed::feed_cursor::exists(on, folder, asked.dropped))
+        throw usage_error(folder.string() + ": there is no cursor '" + asked.dropped +
+                          "'; --cursors lists them");
+    feed::feed_cursor::remove(on, folder, asked.dropped);
+    return exit_code::done;
+}
+
 exit_code run_feed(const feed_call& asked) {
+    if (!asked.dropped.empty()) return drop_cursor(asked);
+    if (asked.shows_cursors) return show_cursors(asked);
     constexpr std::chrono::milliseconds pause{5};
     const catch_interruption interruption;
     try {
@@ -137,6 +195,11 @@ void declare_feed(command& verb) {
     verb.add_flag("--follow", asked->is_followed,
                   "Go on with each new block, until a signal ends it");
     verb.add_flag("--json", asked->json, "Print JSON lines, with objects before and after");
+    verb.add_flag("--cursors", asked->shows_cursors,
+                  "Print who follows the feed's files, and how far each is behind");
+    verb.add_option("--drop", asked->dropped,
+                    "Remove this cursor: what it has not read is no longer kept for it")
+        .value_name("NAME");
 }
 
 } // namespace chainbase::inspect
