@@ -3,7 +3,9 @@
 #include <chainbase/segment/catalogue.hpp>
 #include <chainbase/segment/state_opening.hpp>
 #include <chainbase/snapshot/snapshot.hpp>
+#include <chainbase/snapshot/snapshot_segment.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <undo/before_images.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -79,17 +81,13 @@ feed_position follower::following::end() {
 
 void follower::following::begin_at(const snapshot& at) {
     const auto until = std::chrono::steady_clock::now() + patience;
-    std::optional<std::uint32_t> serial;
-    for (;;) {
-        if (!serial) serial = log_reader::serial_of(at);
-        if (serial) {
-            if (const auto found = find({at.revision(), *serial})) {
-                at_ = *found;
-                revision_ = at.revision();
-                return keep();
-            }
+    const std::optional<std::uint32_t> serial = log_reader::serial_of(at);
+    while (serial && !at.memory().images().undone() && std::chrono::steady_clock::now() < until) {
+        if (const auto found = find({at.revision(), *serial})) {
+            at_ = *found;
+            revision_ = at.revision();
+            return keep();
         }
-        if (std::chrono::steady_clock::now() > until) break;
         std::this_thread::sleep_for(pause);
     }
     throw busy_error(folder_.string() + ": the feed has not told of revision " +

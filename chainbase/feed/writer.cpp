@@ -57,6 +57,7 @@ public:
 private:
     void require_told(bool on_storage);
     void run();
+    void answer(std::uint64_t& done, std::uint64_t asked);
     [[nodiscard]] bool work();
     void look_for_cursors();
     void open();
@@ -179,42 +180,40 @@ void writer::writing::before_commit() noexcept {
 // --- by the thread ---
 
 void writer::writing::run() {
-    for (;;) {
+    for (bool is_last = false; !is_last;) {
         std::uint64_t asked = 0;
         std::uint64_t asked_on_storage = 0;
-        bool is_last = false;
         {
             std::unique_lock lock(mutex_);
             changed_.wait_for(lock, is_writing_ ? pause_followed : pause_unfollowed, [&] {
                 return is_stopping_ || asked_ != done_ || asked_on_storage_ != done_on_storage_;
             });
-            if (is_abandoned_) {
-                is_writing_ = false;
-                break;
-            }
+            if (is_abandoned_) break;
             asked = asked_;
             asked_on_storage = asked_on_storage_;
             is_last = is_stopping_;
         }
-        bool is_told = true;
         try {
-            if (clock::now() >= next_try_) is_told = work();
+            if (clock::now() >= next_try_ && !work()) {
+                is_last = false; // the next round
+                continue;
+            }
+            answer(done_, asked); // a commit does not wait for the disk
             if (is_writing_ && asked_on_storage != done_on_storage_) end_->sync();
             if (is_writing_) show(is_last);
         } catch (const std::exception& problem) {
             fail(problem.what());
         }
-        {
-            const std::lock_guard lock(mutex_);
-            if (is_told) {
-                done_ = asked;
-                done_on_storage_ = asked_on_storage;
-            }
-            if (is_last) is_writing_ = false;
-        }
-        changed_.notify_all();
-        if (is_last) return;
+        answer(done_on_storage_, asked_on_storage);
     }
+    const std::lock_guard lock(mutex_);
+    is_writing_ = false;
+    changed_.notify_all();
+}
+
+void writer::writing::answer(std::uint64_t& done, std::uint64_t asked) {
+    const std::lock_guard lock(mutex_);
+    done = asked;
     changed_.notify_all();
 }
 
@@ -322,7 +321,7 @@ void writer::writing::begin_reading() {
         }
     }
     if (!why.empty()) {
-        if (!told.empty()) spdlog::warn("{}: a new series begins: {}", folder_.string(), why);
+        if (!told.empty()) spdlog::info("{}: a new series begins: {}", folder_.string(), why);
         end_->begin(base, why);
         ++now_.begins;
         unseen_.push_back({base, end_->at()});

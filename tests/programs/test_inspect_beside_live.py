@@ -129,6 +129,41 @@ def test_within_a_limit_of_files_it_reads_in_turns_with_the_writer(node, inspect
     node.finish()
 
 
+class Told:
+    """What the lines of a feed lead to. Each entry changes what there is, pops as well."""
+
+    def __init__(self):
+        self.known, self.blocks, self.told, self.pops, self.at = {}, [], 0, 0, 0
+
+    def take(self, lines):
+        for line in lines:
+            entry = json.loads(line)
+            if entry.get("position", self.at + 1) <= self.at:
+                continue  # it came again
+            self.at = entry.get("position", 0)
+            if "pop" in entry:
+                assert self.blocks.pop() == entry["pop"]
+                self.pops += 1
+            elif "block" in entry:
+                self.blocks.append(entry["block"])
+                self.told += 1
+            for one in entry.get("changes", []):
+                place = one["type"], one["id"]
+                assert self.known.get(place, one["before"]) == one["before"]
+                assert (one["before"] is None) == (one["change"] == "created")
+                assert (one["after"] is None) == (one["change"] == "removed")
+                self.known[place] = one["after"]
+
+    def require_state(self, inspect, state, dump):
+        inspect("dump", state, "--output", dump)
+        rows = {}
+        for line in dump.read_text().splitlines()[1:-1]:
+            for name, row in json.loads(line).items():
+                if isinstance(row, dict):
+                    rows[name, row["id"]] = row
+        assert {place: rows.get(place) for place in self.known} == self.known
+
+
 def test_the_feed_leads_from_block_to_block_through_forks(node, inspect, scratch):
     node.be_at_work()
     feed = inspect.start("feed", node.state, "--follow", "--json")
@@ -139,29 +174,35 @@ def test_the_feed_leads_from_block_to_block_through_forks(node, inspect, scratch
         time.sleep(2)  # it has what processor time others leave
     said = feed.interrupt()
     assert said.code in (0, 6)  # 6: the log was emptied before all of it was told
-    known, blocks, told, pops = {}, [], 0, 0
-    for line in said.out.splitlines():
-        entry = json.loads(line)
-        if "pop" in entry:
-            block = blocks.pop()
-            assert block["block"] == entry["pop"]
-            known |= {(one["type"], one["id"]): one["before"] for one in block["changes"]}
-            pops += 1
-        elif "block" in entry:
-            for one in entry["changes"]:
-                place = one["type"], one["id"]
-                assert known.get(place, one["before"]) == one["before"]
-                assert (one["before"] is None) == (one["change"] == "created")
-                assert (one["after"] is None) == (one["change"] == "removed")
-                known[place] = one["after"]
-            blocks.append(entry)
-            told += 1
-    assert pops > 0 and told > 100
+    told = Told()
+    told.take(said.out.splitlines())
+    assert told.pops > 0 and told.told > 100
     if said.code == 0:
-        inspect("dump", node.state, "--output", scratch / "dump")
-        rows = {}
-        for line in (scratch / "dump").read_text().splitlines()[1:-1]:
-            for name, row in json.loads(line).items():
-                if isinstance(row, dict):
-                    rows[name, row["id"]] = row
-        assert {place: rows.get(place) for place in known} == known
+        told.require_state(inspect, node.state, scratch / "dump")
+
+
+def test_a_cursor_leads_through_kills_of_the_node_and_of_its_follower(node, inspect, scratch, rng):
+    node.be_at_work()
+    told = Told()
+    call = ("feed", node.state, "--cursor", "index", "--follow", "--json")
+    feed = inspect.start(*call)
+    feed.wait_for('"block"')
+    for _ in range(4):
+        time.sleep(rng.uniform(0, 0.5))
+        if node.running.is_running:
+            node.running.kill()
+            node.running = node.driver.start(*node.call)
+        time.sleep(rng.uniform(0, 0.5))
+        whole = feed.kill().out
+        told.take(whole[: whole.rfind("\n") + 1].splitlines())
+        feed = inspect.start(*call)
+    node.finish()
+    said = feed.interrupt(0)
+    told.take(said.out.splitlines())
+    told.take(inspect(*call[:-2], "--json").out.splitlines())
+    assert told.pops > 0 and told.told > 100
+    told.require_state(inspect, node.state, scratch / "dump")
+    assert [one["name"] for one in inspect.json("feed", node.state, "--cursors")["cursors"]] == ["index"]
+    inspect("feed", node.state, "--drop", "index")
+    assert inspect.json("feed", node.state, "--cursors")["cursors"] == []
+    inspect("feed", node.state, "--drop", "index", code=1)

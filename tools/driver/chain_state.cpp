@@ -72,7 +72,7 @@ struct chain_state::parts {
     std::unique_ptr<chain_model> model;
     /// null: the state has no root, or has one that is_root_to_go
     std::unique_ptr<chain_root> root;
-    std::optional<feed::writer> told; ///< what blocks change, to followers
+    std::optional<feed::writer> feeding; ///< what blocks change, to followers
     bool is_root_to_go = false;
     bool is_out_of_space =
         false; ///< the last block failed for that: closing may, for the same reason
@@ -100,7 +100,7 @@ struct chain_state::parts {
                 return archive_metrics_text(rows->stats()) + pages->text();
             });
             if (state_settings.feed_bytes != 0)
-                told.emplace(state, feed::writer_options{.most_bytes = state_settings.feed_bytes});
+                feeding.emplace(state, feed::writer_options{.most_bytes = state_settings.feed_bytes});
         } catch (...) {
             leave(state);
             throw;
@@ -180,7 +180,7 @@ void chain_state::parts::close() {
         const write_turn turn(state.memory());
         pending.reset();
     }
-    told.reset();
+    feeding.reset();
     root.reset();
     model.reset(); // it may still be writing rows
     rows_shown.reset();

@@ -1,5 +1,7 @@
 #include <chainbase/feed/feed_files.hpp>
+#include <chainbase/feed/follower.hpp>
 #include <chainbase/feed/log_reader.hpp>
+#include <chainbase/snapshot/snapshot.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <tools/inspect/rows/row_format.hpp>
 #include <tools/inspect/state_call.hpp>
@@ -17,6 +19,7 @@
 #include <deque>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -33,6 +36,7 @@ using feed::object_change;
 struct feed_call : state_call {
     bool is_followed = false;
     bool shows_cursors = false;
+    std::string cursor;
     std::string dropped;
 };
 
@@ -48,15 +52,29 @@ std::string_view name_of(object_change::kind what) {
     return "unknown";
 }
 
+std::string_view name_of(entry::kind what) {
+    switch (what) {
+    case entry::kind::block:
+        return "block";
+    case entry::kind::pop:
+        return "pop";
+    case entry::kind::irreversible:
+        return "irreversible";
+    }
+    return "unknown";
+}
+
 /// Prints entries, each as soon as it is read.
 class feed_printer {
 public:
-    feed_printer(log_reader& from, bool as_json) : from_(from), as_json_(as_json) {}
+    feed_printer(const std::deque<type_schema>& types, bool as_json)
+        : types_(types), as_json_(as_json) {}
 
-    void print(const entry& one) {
+    /// `position`: behind it in the feed's files; nothing when it was read elsewhere.
+    void print(const entry& one, std::optional<feed::feed_position> position) {
         text_.clear();
         if (as_json_)
-            add_json(one);
+            add_json(one, position);
         else
             add_text(one);
         print_or_throw(text_, "call again");
@@ -66,44 +84,39 @@ private:
     [[nodiscard]] std::string object(std::uint32_t type, archive::bytes_view record) {
         if (record.empty()) return "null";
         while (formats_.size() <= type)
-            formats_.emplace_back(from_.types()[formats_.size()]);
+            formats_.emplace_back(types_[formats_.size()]);
         return formats_[type].text_of(record).json;
     }
-    void add_json(const entry& one) {
+    void add_json(const entry& one, std::optional<feed::feed_position> position) {
         const auto to = std::back_inserter(text_);
-        if (one.what == entry::kind::pop)
-            fmt::format_to(to, "{{\"pop\":{}}}\n", one.revision);
-        else if (one.what == entry::kind::irreversible)
-            fmt::format_to(to, "{{\"irreversible\":{}}}\n", one.revision);
-        if (one.what != entry::kind::block) return;
-        fmt::format_to(to, "{{\"block\":{},\"changes\":[", one.revision);
-        for (std::size_t i = 0; i < one.changes.size(); ++i) {
-            const object_change& each = one.changes[i];
-            fmt::format_to(to,
-                           "{}{{\"type\":\"{}\",\"id\":{},\"change\":\"{}\",\"before\":{},"
-                           "\"after\":{}}}",
-                           i == 0 ? "" : ",", from_.types()[each.type].name, each.id,
-                           name_of(each.what), object(each.type, one.before(each)),
-                           object(each.type, one.after(each)));
+        fmt::format_to(to, "{{\"{}\":{}", name_of(one.what), one.revision);
+        if (one.what != entry::kind::irreversible) {
+            text_ += ",\"changes\":[";
+            for (std::size_t i = 0; i < one.changes.size(); ++i) {
+                const object_change& each = one.changes[i];
+                fmt::format_to(to,
+                               "{}{{\"type\":\"{}\",\"id\":{},\"change\":\"{}\",\"before\":{},"
+                               "\"after\":{}}}",
+                               i == 0 ? "" : ",", types_[each.type].name, each.id,
+                               name_of(each.what), object(each.type, one.before(each)),
+                               object(each.type, one.after(each)));
+            }
+            text_ += ']';
         }
-        text_ += "]}\n";
+        if (position) fmt::format_to(to, ",\"position\":{}", *position);
+        text_ += "}\n";
     }
     void add_text(const entry& one) {
         const auto to = std::back_inserter(text_);
-        if (one.what == entry::kind::pop)
-            fmt::format_to(to, "pop {}\n", one.revision);
-        else if (one.what == entry::kind::irreversible)
-            fmt::format_to(to, "irreversible {}\n", one.revision);
-        if (one.what != entry::kind::block) return;
-        fmt::format_to(to, "block {}\n", one.revision);
+        fmt::format_to(to, "{} {}\n", name_of(one.what), one.revision);
         for (const object_change& each : one.changes)
             fmt::format_to(
-                to, "  {} {} {} {}\n", name_of(each.what), from_.types()[each.type].name, each.id,
+                to, "  {} {} {} {}\n", name_of(each.what), types_[each.type].name, each.id,
                 object(each.type, each.what == object_change::kind::removed ? one.before(each)
                                                                             : one.after(each)));
     }
 
-    log_reader& from_;
+    const std::deque<type_schema>& types_;
     bool as_json_;
     std::string text_;
     std::deque<row_format> formats_; ///< by number of the type
@@ -157,35 +170,73 @@ exit_code drop_cursor(const feed_call& asked) {
     return exit_code::done;
 }
 
+/// Prints what there is, or with --follow until a signal; calls keep() where all of that is
+/// printed.
+template <typename From, typename Position, typename Keep>
+exit_code print_entries(From& from, const feed_call& asked, const char* none, Position&& position,
+                        Keep&& keep) {
+    constexpr std::chrono::milliseconds pause{5};
+    constexpr std::uint64_t most_unkept = 1'000;
+    const catch_interruption interruption;
+    feed_printer printer(from.types(), asked.json);
+    entry one;
+    std::uint64_t count = 0;
+    std::uint64_t kept = 0;
+    for (;;) {
+        const bool is_over = catch_interruption::caught();
+        const bool is_there = !is_over && from.next(one);
+        if (is_there) {
+            printer.print(one, position());
+            ++count;
+        }
+        if (count > kept && (!is_there || count - kept == most_unkept)) {
+            keep();
+            kept = count;
+        }
+        if (is_over) return asked.is_followed ? exit_code::done : exit_code::interrupted;
+        if (is_there) continue;
+        if (!asked.is_followed) {
+            if (count == 0) spdlog::info("{}: {}", asked.state, none);
+            return exit_code::done;
+        }
+        std::this_thread::sleep_for(pause);
+    }
+}
+
+/// From where the cursor is; a new one begins at the newest block.
+exit_code print_for_cursor(const feed_call& asked) {
+    constexpr int most_begins = 10;
+    feed::follower from(asked.state, asked.cursor);
+    for (int tries = 0; from.is_new(); ++tries) {
+        try {
+            const snapshot begin(asked.state);
+            from.begin_at(begin);
+            spdlog::info("{}: cursor '{}' begins after revision {}", asked.state, asked.cursor,
+                         begin.revision());
+        } catch (const busy_error&) { // its block was undone
+            if (tries == most_begins) throw;
+        }
+    }
+    return print_entries(
+        from, asked, "nothing was told since; --follow tells of what comes",
+        [&] { return std::optional(from.position()); }, [&] { from.keep(); });
+}
+
 exit_code run_feed(const feed_call& asked) {
     if (!asked.dropped.empty()) return drop_cursor(asked);
     if (asked.shows_cursors) return show_cursors(asked);
-    constexpr std::chrono::milliseconds pause{5};
-    const catch_interruption interruption;
     try {
+        if (!asked.cursor.empty()) return print_for_cursor(asked);
         log_reader from(asked.state, log_reader::start::irreversible);
-        feed_printer printer(from, asked.json);
-        entry one;
-        std::uint64_t count = 0;
-        for (;;) {
-            if (catch_interruption::caught()) break;
-            if (from.next(one)) {
-                printer.print(one);
-                ++count;
-            } else if (asked.is_followed) {
-                std::this_thread::sleep_for(pause);
-            } else {
-                if (count == 0)
-                    spdlog::info("{}: no block can be undone; --follow tells of those that come",
-                                 asked.state);
-                return exit_code::done;
-            }
-        }
-        return asked.is_followed ? exit_code::done : exit_code::interrupted;
+        return print_entries(
+            from, asked, "no block can be undone; --follow tells of those that come",
+            [] { return std::optional<feed::feed_position>(); }, [] {});
     } catch (const too_old_error& problem) {
         spdlog::error("{}", problem.what());
-        return exit_code::moved;
+    } catch (const feed::too_far_behind_error& problem) {
+        spdlog::error("{}; --drop removes the cursor", problem.what());
     }
+    return exit_code::moved;
 }
 
 } // namespace
@@ -195,6 +246,11 @@ void declare_feed(command& verb) {
     verb.add_flag("--follow", asked->is_followed,
                   "Go on with each new block, until a signal ends it");
     verb.add_flag("--json", asked->json, "Print JSON lines, with objects before and after");
+    verb.add_option(
+            "--cursor", asked->cursor,
+            "Print from where this cursor is, and move it on; the node keeps for it what it "
+            "has not read. A new one begins at the newest block")
+        .value_name("NAME");
     verb.add_flag("--cursors", asked->shows_cursors,
                   "Print who follows the feed's files, and how far each is behind");
     verb.add_option("--drop", asked->dropped,
