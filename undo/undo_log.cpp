@@ -430,12 +430,22 @@ void undo_log::undo() noexcept {
 void undo_log::squash() noexcept {
     const trace::span timed(session_squash);
     const change_of_words change(words());
-    const std::uint32_t squashed = stack_.back().serial;
+    const live_session squashed = stack_.back();
+    if (stack_.size() == 1) {
+        words().base_serial = squashed.serial;
+        ordered();
+    }
     pop_session();
     if (!has_session()) {
-        words().base_serial = squashed;
         empty_log();
         new_epoch();
+    } else if (!stack_.back().open) { // a block that is another one now
+        stack_.back().serial = squashed.serial;
+        const log_position mark = stack_.back().mark;
+        note_lower(mark);
+        std::memcpy(log_base_ + mark + offsetof(session_mark, serial), &squashed.serial,
+                    sizeof squashed.serial);
+        ordered();
     }
     if (open_ == 0) publish_block_end();
 }

@@ -143,7 +143,7 @@ std::uint64_t redo_log::captured() noexcept {
         std::ranges::fill(lengths_, 0);
     }
     first_of_file_ = next_;
-    captured_serial_ = log_.serial();
+    captured_serial_ = log_.open_sessions() != 0 ? 0 : log_.serial();
     return next_;
 }
 

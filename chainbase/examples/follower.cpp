@@ -2,9 +2,9 @@
 // copy of the balances, in a state of its own. Both are killed now and then. In the end the copy is
 // what the node has.
 //
-//     example_follower FOLDER            makes FOLDER/node and FOLDER/copy anew, and runs the
-//     others example_follower FOLDER node       writes FOLDER/node example_follower FOLDER follow
-//     keeps FOLDER/copy
+//     example_follower FOLDER            makes FOLDER/node and FOLDER/copy, and runs the others
+//     example_follower FOLDER node       writes FOLDER/node
+//     example_follower FOLDER follow     keeps FOLDER/copy
 
 #include <archive/record/described_record.hpp>
 #include <archive/record/record.hpp>

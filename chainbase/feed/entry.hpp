@@ -58,7 +58,4 @@ struct entry {
 /// The entry that undoes a block.
 [[nodiscard]] entry pop_of(const entry& block);
 
-/// The entry that undoes a block.
-[[nodiscard]] entry pop_of(const entry& block);
-
 } // namespace chainbase::feed

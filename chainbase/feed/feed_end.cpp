@@ -21,7 +21,7 @@ feed_end::feed_end(disk& on, std::filesystem::path folder,
     const std::vector<feed_position> files = entries_files(on_, folder_);
     if (files.empty()) return;
     scan(files[files.size() - std::min<std::size_t>(2, files.size())]);
-    if (at_ < visible)
+    if (at_ < visible && damage_.empty())
         damage_ = place(at_) + ": not the entry that was there, up to " + std::to_string(visible);
     const feed_position last = files.back();
     if (at_ < last || !damage_.empty()) { // what is there stays as it is
@@ -33,20 +33,24 @@ feed_end::feed_end(disk& on, std::filesystem::path folder,
     file_ = on_.open(entries_file(folder_, last), disk::mode::write);
     first_ = last;
     seed_ = feed_file_header::make(state_, first_).sum;
-    if (at_ == first_) { // a crash while it was made
-        const feed_file_header header = feed_file_header::make(state_, first_);
-        file_->write(0, std::as_bytes(std::span(&header, 1)));
-        at_ += sizeof header;
-    }
-    file_->resize(at_ - first_);
+    if (at_ == first_) // a crash while it was made
+        begin_file();
+    else
+        file_->resize(at_ - first_);
 }
 
 /// Reads what begins at a file, as far as it is whole.
 void feed_end::scan(feed_position from) {
     at_ = from;
     feed_reader reader(on_, folder_, state_);
-    for (feed_reader::record one; reader.read(at_, one); at_ = one.end)
-        note(one);
+    try {
+        for (feed_reader::record one; reader.read(at_, one); at_ = one.end)
+            note(one);
+    } catch (const damaged_error& problem) {
+        damage_ = problem.what();
+    } catch (const format_error& problem) {
+        damage_ = problem.what();
+    }
 }
 
 std::string feed_end::place(feed_position at) const {
@@ -80,8 +84,9 @@ void feed_end::note(const feed_reader::record& one) {
 
 void feed_end::note_irreversible(const block_name& newest) {
     irreversible_ = newest.revision;
-    const auto found = std::ranges::find(blocks_, newest, &block::name);
-    if (found != blocks_.end()) irreversible_end_ = found->end;
+    const auto found = std::find_if(blocks_.rbegin(), blocks_.rend(),
+                                    [&](const block& one) { return one.name == newest; });
+    if (found != blocks_.rend()) irreversible_end_ = found->end;
 }
 
 void feed_end::begin(const block_name& base, std::string_view why) {
@@ -141,22 +146,39 @@ void feed_end::pop() {
         throw damaged_error(reader.place(last.begin) + ": not the entry of revision " +
                             std::to_string(last.name.revision) + " that was there");
     entry undone{entry::kind::block, last.name.revision, last.name.serial, {}, {}};
-    decode(found, undone);
+    try {
+        decode(found, undone);
+    } catch (const damaged_error& problem) {
+        throw damaged_error(reader.place(last.begin) + ": " + problem.what());
+    }
     add(pop_of(undone));
 }
 
 void feed_end::make_file(feed_position first) {
     on_.make_folder(folder_);
-    file_ = on_.open(entries_file(folder_, first), disk::mode::create);
-    const feed_file_header header = feed_file_header::make(state_, first);
+    const std::filesystem::path name = entries_file(folder_, first);
+    file_ = on_.open(name, disk::mode::create);
     first_ = first;
-    seed_ = header.sum;
-    file_->write(0, std::as_bytes(std::span(&header, 1)));
-    file_->sync();
+    try {
+        begin_file();
+    } catch (...) { // on a full disk there would be one more each time
+        file_.reset();
+        on_.remove(name);
+        throw;
+    }
     on_.sync_folder(folder_);
-    at_ = first + sizeof header;
+}
+
+void feed_end::begin_file() {
+    const feed_file_header header = feed_file_header::make(state_, first_);
+    seed_ = header.sum;
+    at_ = first_;
+    const auto bytes = std::as_bytes(std::span(&header, 1));
+    buffer_.assign(bytes.begin(), bytes.end());
     const block_name name = blocks_.empty() ? block_name{} : blocks_.back().name;
     append(feed_record::types, name, 0, std::as_bytes(std::span(types_)));
+    flush();
+    file_->sync();
 }
 
 void feed_end::append(feed_record::kind what, const block_name& name, std::uint64_t changes,

@@ -25,9 +25,10 @@ class feed_end {
 public:
     /// A block that was not popped.
     struct block {
-        /// For all that is known.
-        [[nodiscard]] bool is(const block& other) const noexcept {
-            return name == other.name && (sum == other.sum || sum == 0 || other.sum == 0);
+        /// Whether the state is behind this one, as far as its block is known.
+        [[nodiscard]] bool is(const block& of_state) const noexcept {
+            if (of_state.sum == 0) return of_state.name.is_behind(name);
+            return of_state.name == name && (sum == of_state.sum || sum == 0);
         }
 
         block_name name;
@@ -43,11 +44,11 @@ public:
 
     /// Behind the last record.
     [[nodiscard]] feed_position at() const noexcept { return at_ + buffer_.size(); }
-    /// Behind the last record that is in the files.
-    [[nodiscard]] feed_position flushed() const noexcept { return at_; }
+
     /// Behind the last record that is known to be on storage.
     [[nodiscard]] feed_position synced() const noexcept { return synced_; }
-    /// Those that lead here, the oldest first, as far back as the last two files go.
+    /// Those that lead here, the oldest first: from the begin of the last file but one when this
+    /// was made, and 100,000 at most.
     [[nodiscard]] const std::deque<block>& blocks() const noexcept { return blocks_; }
     /// The newest revision that was told to be irreversible.
     [[nodiscard]] revision_number irreversible() const noexcept { return irreversible_; }
@@ -78,6 +79,7 @@ private:
     void note(const feed_reader::record& one);
     void note_irreversible(const block_name& newest);
     void make_file(feed_position first);
+    void begin_file();
     void append(feed_record::kind what, const block_name& name, std::uint64_t changes,
                 std::span<const std::byte> body);
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <cstring>
@@ -62,7 +61,7 @@ void require(const small_header& found, std::string_view magic, const fs::path& 
                            ", and this version reads format " + std::to_string(format));
 }
 
-/// A number with its sum; two of them, so that one is whole.
+/// A number with its sum.
 struct summed_end {
     feed_position end;
     std::uint64_t sum;
@@ -162,27 +161,28 @@ std::vector<feed_position> entries_files(disk& on, const fs::path& folder) {
 
 feed_head::feed_head(disk& on, const fs::path& folder, const checkpoint::slot_file::identity& state)
     : name_(folder / "head"), state_(state) {
-    const head_page made{header_of(head_magic), state, summed_end::make(0)};
-    const bool is_there = on.exists(name_);
-    file_ = on.open(name_, is_there ? disk::mode::write : disk::mode::create);
-    head_page found{};
-    if (is_there && read_whole(*file_, 0, found)) {
-        require(found.header, head_magic, name_);
-        if (found.state != state)
-            throw usage_error(name_.string() + ": of another state; move the folder feed away, and "
-                                               "let its followers begin anew");
-        return;
+    if (!on.exists(name_)) { // it gets its name when it is whole
+        const fs::path made = folder / "head.new";
+        on.remove(made);
+        const auto file = on.open(made, disk::mode::create);
+        file->write(0, bytes_of(head_page{header_of(head_magic), state, summed_end::make(0)}));
+        file->sync();
+        on.rename(made, name_);
+        on.sync_folder(folder);
     }
-    file_->write(0, bytes_of(made)); // also after a crash while it was made
-    file_->sync();
-    on.sync_folder(folder);
+    file_ = on.open(name_, disk::mode::write);
+    head_page found{};
+    if (!read_whole(*file_, 0, found)) throw format_error(name_.string() + ": no file of a feed");
+    require(found.header, head_magic, name_);
+    if (found.state != state)
+        throw usage_error(name_.string() + ": of another state; move the folder feed away, and let "
+                                           "its followers begin anew");
 }
 
 feed_head::feed_head(disk& on, const fs::path& folder)
     : name_(folder / "head"), file_(on.open(name_, disk::mode::read)) {
     head_page found{};
-    if (!read_whole(*file_, 0, found))
-        throw format_error(name_.string() + ": no file of a feed yet; try again");
+    if (!read_whole(*file_, 0, found)) throw format_error(name_.string() + ": no file of a feed");
     require(found.header, head_magic, name_);
     state_ = found.state;
 }
@@ -317,7 +317,10 @@ feed_cursor::feed_cursor(disk& on, const fs::path& folder, const std::string& na
         return;
     }
     file_ = on.open(name_, how == disk::mode::create ? disk::mode::write : how);
-    read();
+    if (how == disk::mode::create && file_->bytes() < copy_distance + sizeof(cursor_copy))
+        set(now_); // its maker was killed
+    else
+        read();
 }
 
 void feed_cursor::read() {

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +27,13 @@ struct block_name {
     std::uint32_t serial = 0;
 
     bool operator==(const block_name&) const = default;
+    /// Whether a state of this name is the one behind the entry of that name. A session that is
+    /// squashed takes its serial along, to the revision below.
+    [[nodiscard]] bool is_behind(const block_name& told) const noexcept {
+        constexpr revision_number most_squashed = 1'000;
+        return serial == told.serial && told.revision >= revision &&
+               told.revision - revision < most_squashed;
+    }
 };
 
 /// The header of a file `entries.<first>`.

@@ -41,6 +41,7 @@ private:
     [[nodiscard]] std::optional<feed_position> find(const block_name& block);
     void take_types(const feed_reader::record& from);
     void know_types();
+    [[noreturn]] void throw_damaged(feed_position at) const;
     [[nodiscard]] feed_position end();
 
     fs::path state_;
@@ -81,11 +82,16 @@ feed_position follower::following::end() {
 
 void follower::following::begin_at(const snapshot& at) {
     const auto until = std::chrono::steady_clock::now() + patience;
-    const std::optional<std::uint32_t> serial = log_reader::serial_of(at);
+    std::optional<std::uint32_t> serial;
+    try {
+        serial = log_reader::serial_of(at);
+    } catch (const too_old_error&) { // as if it was undone
+    }
     while (serial && !at.memory().images().undone() && std::chrono::steady_clock::now() < until) {
         if (const auto found = find({at.revision(), *serial})) {
             at_ = *found;
             revision_ = at.revision();
+            knows_types_ = false;
             return keep();
         }
         std::this_thread::sleep_for(pause);
@@ -98,33 +104,31 @@ void follower::following::begin_at(const snapshot& at) {
 /// Behind the block, if its entry may be read.
 std::optional<feed_position> follower::following::find(const block_name& block) {
     const feed_position end = this->end();
-    std::optional<feed_position> found;
-    const std::vector<feed_position> files = entries_files(on_, folder_);
-    if (files.empty()) return std::nullopt;
     if (!reader_) return std::nullopt;
-    feed_position at = files.front();
-    try {
-        while (at < end && reader_->read(at, record_)) {
-            at = record_.end;
-            const auto what = record_.head.what;
-            if (what != feed_record::block && what != feed_record::begin) continue;
-            if (block_name{record_.head.revision, record_.head.serial} == block) found = at;
+    std::vector<feed_position> files = entries_files(on_, folder_);
+    for (feed_position stop = end; !files.empty(); files.pop_back()) {
+        std::optional<feed_position> found;
+        try {
+            for (feed_position at = files.back(); at < stop && reader_->read(at, record_);) {
+                at = record_.end;
+                const auto what = record_.head.what;
+                if (what != feed_record::block && what != feed_record::begin) continue;
+                if (block.is_behind({record_.head.revision, record_.head.serial})) found = at;
+            }
+        } catch (const error&) { // damaged, or removed meanwhile: another file may have it
         }
-    } catch (const too_far_behind_error&) { // a file was removed meanwhile
-        return std::nullopt;
+        if (found) return found;
+        stop = std::min(stop, files.back());
     }
-    return found;
+    return std::nullopt;
 }
 
 bool follower::following::next(entry& into) {
     if (is_new())
         throw usage_error(folder_.string() + ": this cursor has not begun; begin_at(snapshot)");
-    if (!knows_types_) know_types();
     while (at_ < end()) {
-        if (!reader_->read(at_, record_))
-            throw damaged_error(reader_->place(at_) +
-                                ": not the entry that was written there; take a snapshot, and "
-                                "follow from there");
+        if (!knows_types_) know_types();
+        if (!reader_->read(at_, record_)) throw_damaged(at_);
         const feed_record& head = record_.head;
         if (head.what == feed_record::begin)
             throw too_far_behind_error(
@@ -149,6 +153,8 @@ bool follower::following::next(entry& into) {
             into.what = head.what == feed_record::pop ? entry::kind::pop : entry::kind::block;
             try {
                 decode(record_, into);
+                for (const object_change& each : into.changes)
+                    if (each.type >= types_.size()) throw damaged_error("an object of no type");
             } catch (const damaged_error& problem) {
                 throw damaged_error(reader_->place(at_) + ": " + problem.what());
             }
@@ -172,12 +178,20 @@ bool follower::following::next(entry& into) {
 void follower::following::know_types() {
     const std::vector<feed_position> files = entries_files(on_, folder_);
     const auto after = std::ranges::upper_bound(files, at_);
-    if (after != files.begin() && end() != 0) {
-        for (feed_position at = *std::prev(after); at < at_ && reader_->read(at, record_);
-             at = record_.end)
-            if (record_.head.what == feed_record::types) take_types(record_);
+    if (after == files.begin()) { // next() says so, also of a file that is open still
+        reader_.emplace(on_, folder_, head_->state());
+        return;
+    }
+    for (feed_position at = *std::prev(after); at < at_; at = record_.end) {
+        if (!reader_->read(at, record_)) throw_damaged(at);
+        if (record_.head.what == feed_record::types) take_types(record_);
     }
     knows_types_ = true;
+}
+
+void follower::following::throw_damaged(feed_position at) const {
+    throw damaged_error(reader_->place(at) + ": not the entry that was written there; take a "
+                                             "snapshot, and follow from there");
 }
 
 void follower::following::take_types(const feed_reader::record& from) {
@@ -194,6 +208,7 @@ void follower::following::go_to(feed_position at) {
     if (at < end() && !reader_->read(at, one))
         throw usage_error(reader_->place(at) + ": no entry begins there");
     at_ = at;
+    knows_types_ = false;
     if (is_new()) keep();
 }
 

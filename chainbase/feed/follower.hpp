@@ -56,7 +56,8 @@ public:
     /// sees each of them exactly once: it goes there after a restart, and calls keep() only so that
     /// files are removed.
     [[nodiscard]] feed_position position() const noexcept;
-    /// Goes on from a position that position() returned, of the same state and name.
+    /// Goes on from a position that position() returned, of the same state and name. Throws
+    /// usage_error when no entry begins there, too_far_behind_error, damaged_error.
     void go_to(feed_position at);
     /// Waits until its cursor says, on storage, that all entries until here need not come again.
     void keep();

@@ -323,8 +323,7 @@ std::vector<block> log_reader::reading::split(const block_end& to) const {
     if (std::ranges::any_of(records, [&](const before_images::record& one) {
             return one.time <= now.end && is_of_object(one.kind);
         })) {
-        if (images_->committed().value_or(now.revision) >= now.revision)
-            now.serial = squashed_last; // as log_words::base_serial
+        if (squashed_last != 0) now.serial = squashed_last; // as undo_log::squash() stores it
         blocks.push_back(now);
     }
     std::ranges::reverse(blocks);
@@ -337,7 +336,7 @@ std::optional<std::uint32_t> log_reader::reading::serial_of(const before_images&
     const block_end& of = snapshot.from();
     if (images_->losses() != snapshot.losses() || of.revision < revision()) return std::nullopt;
     std::optional<std::uint32_t> found;
-    if (of.revision == revision()) found = serial();
+    if (of.revision == revision() && of.time == images_->from().time) found = serial();
     const block_end to = images_->find_newest();
     if (to.time != images_->from().time)
         for (const block& one : split(to))

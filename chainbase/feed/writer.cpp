@@ -39,6 +39,8 @@ constexpr std::chrono::milliseconds pause_followed{2};
 constexpr std::chrono::milliseconds pause_unfollowed{100};
 constexpr std::chrono::seconds pause_after_failure{1};
 constexpr std::chrono::seconds pause_of_cursors{1};
+/// Without a redo log, whose thread asks for it when blocks go to storage.
+constexpr std::chrono::milliseconds pause_of_syncs{50};
 
 /// Of what followers may only read together with what comes behind it.
 constexpr block_name nameless{-1, 0};
@@ -63,7 +65,8 @@ private:
     void open();
     void tell();
     void begin_reading();
-    [[nodiscard]] std::string join(const std::vector<entry>& first);
+
+    void note_unseen();
     void take_types();
     void add(const entry& one);
     void show(bool is_stopping);
@@ -94,6 +97,7 @@ private:
     writer_statistics now_;
     clock::time_point next_look_{}; ///< at the cursors
     clock::time_point next_try_{};
+    clock::time_point next_sync_{};
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;
@@ -133,7 +137,13 @@ writer::writing::writing(database& of, const writer_options& how)
     before_checkpoints_ =
         of_.sync_before_checkpoints([this] { require_told(/*on_storage=*/true); }, this);
     of_.log()->ask_before_commits(this);
-    thread_ = background_thread("feed", [this] { run(); });
+    try {
+        thread_ = background_thread("feed", [this] { run(); });
+    } catch (...) {
+        is_writing_ = false; // nobody is there to wait for
+        of_.log()->ask_before_commits(nullptr);
+        throw;
+    }
 }
 
 writer::writing::~writing() {
@@ -234,7 +244,7 @@ bool writer::writing::work() {
         tell();
     } catch (const too_old_error& problem) { // compacted, or changed outside of sessions
         reader_.reset();
-        begin_reading();
+        is_told = false;
     } catch (const busy_error&) {
         is_told = false;
     }
@@ -270,6 +280,7 @@ void writer::writing::look_for_cursors() {
 
 void writer::writing::open() {
     on_.make_folder(folder_);
+    on_.sync_folder(of_.state());
     if (!head_) head_.emplace(on_, folder_, of_.header().identity);
     try {
         shown_ = head_->end();
@@ -320,25 +331,31 @@ void writer::writing::begin_reading() {
                       ", which was irreversible, is another one";
         }
     }
+    try {
+        for (; why.empty() && pops != 0; --pops)
+            end_->pop();
+    } catch (const damaged_error& problem) {
+        why = problem.what();
+    }
     if (!why.empty()) {
         if (!told.empty()) spdlog::info("{}: a new series begins: {}", folder_.string(), why);
         end_->begin(base, why);
         ++now_.begins;
-        unseen_.push_back({base, end_->at()});
         same = 1;
-        pops = 0;
-    } else {
-        unseen_.clear();
-        for (const feed_end::block& one : told)
-            if (one.end > shown_) unseen_.push_back({one.name, one.end});
-        if (end_->at() > std::max(shown_, told.back().end))
-            unseen_.push_back({nameless, end_->at()});
     }
-    for (; pops != 0; --pops)
-        end_->pop();
+    note_unseen();
     for (; same < those.size(); ++same)
         add(first[same - 1]);
     irreversible_ = std::max(irreversible_, base.revision);
+}
+
+/// What followers may not read yet, of what there is.
+void writer::writing::note_unseen() {
+    unseen_.clear();
+    const auto& told = end_->blocks();
+    for (const feed_end::block& one : told)
+        if (one.end > shown_) unseen_.push_back({one.name, one.end});
+    if (end_->at() > std::max(shown_, told.back().end)) unseen_.push_back({nameless, end_->at()});
 }
 
 /// All that was published before the call.
@@ -347,7 +364,7 @@ void writer::writing::tell() {
     while (reader_->next(one)) {
         take_types();
         add(one);
-        if (!reader_->has_read()) return;
+        if (!reader_->has_read() && one.what != entry::kind::pop) return; // pops come before a look
     }
 }
 
@@ -358,12 +375,7 @@ void writer::writing::take_types() {
     end_->set_types(all_types_);
 }
 
-/// Throws too_old_error when what is told to be irreversible was undone: the state is an earlier
-/// one, of a checkpoint.
 void writer::writing::add(const entry& one) {
-    if (one.what == entry::kind::pop && end_->is_irreversible(end_->blocks().back()))
-        throw too_old_error("revision " + std::to_string(one.revision) +
-                            ", which was irreversible, was undone");
     if (one.what == entry::kind::irreversible) {
         irreversible_ = one.revision;
         return;
@@ -377,21 +389,23 @@ void writer::writing::add(const entry& one) {
     bytes_written.add(end_->at() - before);
 }
 
-/// Lets followers read what the state has after a loss of power: with durability::commit up to the
-/// last block that is on storage; else all, since nothing is promised of blocks then.
+/// Lets followers read what is on storage here; with durability::commit, of that up to the last
+/// block that is on storage, so that the state has it after a loss of power.
 void writer::writing::show(bool is_stopping) {
     const checkpoint::history done = of_.checkpoints();
     auto seen = unseen_.end();
+    if (!done.redo && !unseen_.empty() && !is_stopping && clock::now() < next_sync_) return;
+    next_sync_ = clock::now() + pause_of_syncs;
     if (done.redo) {
         const block_name durable{done.redo->durable, done.redo->serial};
-        while (seen != unseen_.begin() && std::prev(seen)->name != durable)
+        while (seen != unseen_.begin() && !durable.is_behind(std::prev(seen)->name))
             --seen;
     }
     feed_position to = seen == unseen_.begin() ? shown_ : std::prev(seen)->end;
     unseen_.erase(unseen_.begin(), seen);
     tell_irreversible(unseen_.empty() ? end_->at() : to);
     if (unseen_.empty()) to = end_->at();
-    if (is_stopping || (done.redo && to > end_->synced())) end_->sync();
+    if (is_stopping || to > end_->synced()) end_->sync();
     end_->flush();
     if (to != shown_) head_->set_end(to);
     shown_ = to;

@@ -42,7 +42,8 @@ struct writer_statistics {
 /// thread. A forked process cannot use it.
 class writer {
 public:
-    /// Requires that `of` is open for writing; this is destroyed before it is closed or destroyed.
+    /// Requires that `of` is open for writing, and that nothing was changed since it was opened,
+    /// else followers may have to begin anew; this is destroyed before it is closed or destroyed.
     /// What the feed has is compared with the state first. Throws usage_error, locked_error when
     /// another writer is alive, io_error, out_of_space_error, and for files of a feed that are not
     /// of this state usage_error, format_error, damaged_error.
@@ -52,7 +53,7 @@ public:
     writer(const writer&) = delete;
     writer& operator=(const writer&) = delete;
 
-    /// Ends as a kill would: nothing more is written.
+    /// Ends as a kill would: once destroyed, what was not told yet is not written.
     void abandon() noexcept;
 
     [[nodiscard]] writer_statistics so_far() const;

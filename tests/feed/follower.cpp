@@ -160,6 +160,13 @@ TEST_CASE("a follower sees all blocks, through kills of the node and of itself")
     std::uint64_t begins = 0;
     for (std::uint64_t block = 0; block < test_operations(30'000) / 30; ++block) {
         n.block(random);
+        if (n.of().depth() > 1 && random.chance(50)) { // into a block that was pushed
+            if (random.chance(500)) {
+                n.of().start();
+                n.of().change_unchecked(random);
+            }
+            n.of().squash();
+        }
         if (random.chance(200)) one.read();
         if (random.chance(100)) one.keep();
         if (random.chance(50)) one.start();
@@ -253,7 +260,7 @@ TEST_CASE("ten followers, each at its own place") {
 TEST_CASE("a disk that fails: the node goes on, and followers are told") {
     const quiet_log no_messages;
     std::uint64_t lost = 0;
-    for (std::uint64_t failing = 0; failing < 60; ++failing) {
+    for (std::uint64_t failing = 0; failing < 20; ++failing) {
         CAPTURE(failing);
         simulated_disk on;
         random_source random(test_seed(970) + failing);
@@ -281,7 +288,7 @@ TEST_CASE("a disk that fails: the node goes on, and followers are told") {
         }
         CHECK(is_whole);
     }
-    WARN(lost << " of 60 began anew");
+    WARN(lost << " of 20 began anew");
 }
 
 TEST_CASE("each flipped bit of the feed is told, with its place") {
