@@ -130,9 +130,9 @@ private:
     std::int64_t synced_revision_ = 0;
     std::uint32_t synced_serial_ = 0;
     std::uint32_t captured_serial_ = 0; ///< of the last checkpoint
-    std::uint64_t anchor_ = no_block; ///< first block after the newest checkpoint
-    redo_run newest_ = 0;             ///< run named by the newest checkpoint
-    redo_run older_ = 0;              ///< run named by the one before
+    std::uint64_t anchor_ = no_block;   ///< first block after the newest checkpoint
+    redo_run newest_ = 0;               ///< run named by the newest checkpoint
+    redo_run older_ = 0;                ///< run named by the one before
     bool is_stopping_ = false;
     redo_history history_;
 

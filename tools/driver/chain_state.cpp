@@ -100,7 +100,8 @@ struct chain_state::parts {
                 return archive_metrics_text(rows->stats()) + pages->text();
             });
             if (state_settings.feed_bytes != 0)
-                feeding.emplace(state, feed::writer_options{.most_bytes = state_settings.feed_bytes});
+                feeding.emplace(state,
+                                feed::writer_options{.most_bytes = state_settings.feed_bytes});
         } catch (...) {
             leave(state);
             throw;

@@ -35,8 +35,8 @@ struct block_place {
 struct state_options {
     durability level = durability::checkpoint;
     std::chrono::milliseconds checkpoint_interval{30'000};
-    std::filesystem::path memory_folder; ///< open_options::memory_folder
-    std::uint64_t expected_bytes = 0;    ///< open_options::expected_bytes
+    std::filesystem::path memory_folder;               ///< open_options::memory_folder
+    std::uint64_t expected_bytes = 0;                  ///< open_options::expected_bytes
     std::uint64_t feed_bytes = std::uint64_t{1} << 30; ///< feed::writer_options; 0: no feed
     std::string group; ///< members of this group may read the state; empty: only its owner
     std::optional<archive::store_kind> archive; ///< for a new state; nothing: unchanged, or rocksdb
