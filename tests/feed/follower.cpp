@@ -13,6 +13,7 @@
 #include <tests/support/simulated_disk.hpp>
 #include <tests/support/world.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <filesystem>
@@ -263,17 +264,20 @@ TEST_CASE("a disk that fails: the node goes on, and followers are told") {
     for (std::uint64_t failing = 0; failing < 20; ++failing) {
         CAPTURE(failing);
         simulated_disk on;
+        std::atomic<bool> may_fail = false;
+        std::atomic<std::uint64_t> calls = 0;
+        on.before = [&](simulated_disk::call which, const fs::path& file) {
+            if (!may_fail || which == simulated_disk::call::read ||
+                file.parent_path().filename() == "cursors")
+                return;
+            if (calls++ == failing) throw out_of_space_error("no room");
+        };
         random_source random(test_seed(970) + failing);
         node n(10, {.file_bytes = 10'000, .on = &on});
         keeper one(n.state(), &on);
         n.begin(random);
         one.begin(taken(n.state().string()), n.now());
-        std::atomic<std::uint64_t> calls = 0;
-        on.before = [&](simulated_disk::call which, const fs::path& file) {
-            if (which == simulated_disk::call::read || file.parent_path().filename() == "cursors")
-                return;
-            if (calls++ == failing) throw out_of_space_error("no room");
-        };
+        may_fail = true;
         for (int block = 0; block < 60; ++block)
             n.block(random);
         REQUIRE(wait_until([&] { return n.feed().so_far().last_failure.empty(); }));
