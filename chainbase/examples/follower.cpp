@@ -180,12 +180,21 @@ bool is_same(const fs::path& node_folder, const fs::path& copy_folder) {
     return same == node.count<account>() && same == copy.count<copied>();
 }
 
+void wait_for_block(const fs::path& node) {
+    for (;;) {
+        try {
+            if (chainbase::snapshot(node).revision() > 0) return;
+        } catch (const chainbase::error&) { // it is being made
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
 bool run_both(const char* program, const fs::path& folder) {
     fs::remove_all(folder / "node");
     fs::remove_all(folder / "copy");
     process node(program, folder, "node");
-    while (!fs::exists(folder / "node/feed")) // the node's state is there
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    wait_for_block(folder / "node");
     process follower(program, folder, "follow");
     for (int kills = 0; kills < 3; ++kills) {
         std::this_thread::sleep_for(std::chrono::milliseconds(200));

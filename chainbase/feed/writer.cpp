@@ -121,11 +121,6 @@ writer::writing::writing(database& of, const writer_options& how)
     if (!of_.log())
         throw usage_error(of_.state().string() +
                           ": only a state that is open for writing has a writer of its feed");
-    if (!how.on) {
-        disk::of_system().make_folder(folder_);
-        lock_.emplace(folder_ / "lock", /*create=*/true);
-        lock_->announce();
-    }
     look_for_cursors();
     if (is_followed_) {
         open();
@@ -273,14 +268,18 @@ void writer::writing::look_for_cursors() {
         const std::lock_guard lock(mutex_);
         is_followed_ = is_followed;
     }
-    if (!end_) return;
-    end_->remove_before(slowest, how_.most_bytes);
-    behind.set(static_cast<double>(is_followed ? end_->at() - std::min(slowest, end_->at()) : 0));
+    const feed_position end = end_ && is_followed ? end_->at() : 0;
+    behind.set(static_cast<double>(end - std::min(slowest, end)));
+    if (end_) end_->remove_before(slowest, how_.most_bytes);
 }
 
 void writer::writing::open() {
     on_.make_folder(folder_);
     on_.sync_folder(of_.state());
+    if (!how_.on && !lock_) {
+        lock_.emplace(folder_ / "lock", /*create=*/true);
+        lock_->announce();
+    }
     if (!head_) head_.emplace(on_, folder_, of_.header().identity);
     try {
         shown_ = head_->end();

@@ -151,7 +151,8 @@ class Told:
                 continue  # it came again
             self.at = entry.get("position", 0)
             if "pop" in entry:
-                assert self.blocks.pop() == entry["pop"]
+                if self.blocks:  # else it is the block at which the cursor began
+                    assert self.blocks.pop() == entry["pop"]
                 self.pops += 1
             elif "block" in entry:
                 self.blocks.append(entry["block"])
