@@ -21,9 +21,10 @@ feed_end::feed_end(disk& on, std::filesystem::path folder,
     const std::vector<feed_position> files = entries_files(on_, folder_);
     if (files.empty()) return;
     scan(files[files.size() - std::min<std::size_t>(2, files.size())]);
+    const feed_position last = files.back();
+    if (at_ == last && visible <= at_) damage_.clear(); // a crash while it was made
     if (at_ < visible && damage_.empty())
         damage_ = place(at_) + ": not the entry that was there, up to " + std::to_string(visible);
-    const feed_position last = files.back();
     if (at_ < last || !damage_.empty()) { // what is there stays as it is
         const auto length = on_.open(entries_file(folder_, last), disk::mode::read)->bytes();
         at_ = std::max({at_, visible, last + std::max<std::uint64_t>(length, 1)});
@@ -33,10 +34,8 @@ feed_end::feed_end(disk& on, std::filesystem::path folder,
     file_ = on_.open(entries_file(folder_, last), disk::mode::write);
     first_ = last;
     seed_ = feed_file_header::make(state_, first_).sum;
-    if (at_ == first_) // a crash while it was made
-        begin_file();
-    else
-        file_->resize(at_ - first_);
+    file_->resize(at_ - first_);
+    if (at_ == first_) begin_file();
 }
 
 /// Reads what begins at a file, as far as it is whole.

@@ -351,7 +351,7 @@ TEST_CASE("after a loss of power the feed leads from what was seen to what there
     const fs::path state = chain->state();
     {
 
-        writer feed(chain->db(), {.file_bytes = 20'000, .on = &chain->disk});
+        writer feed(chain->db(), {.file_bytes = 60'000, .on = &chain->disk});
         keeper one(state, &chain->disk);
         REQUIRE(wait_until([&] { return feed.so_far().is_followed; }));
         const revision_number filled = chain->db().revision();
@@ -392,7 +392,7 @@ TEST_CASE("after a loss of power the feed leads from what was seen to what there
         world after(state, options);
         if (after.db().opened().how != opening::way::restored) continue;
         ++restored;
-        writer feed(after.db(), {.file_bytes = 20'000, .on = one.disk.get()});
+        writer feed(after.db(), {.file_bytes = 60'000, .on = one.disk.get()});
         after.start();
         after.push(); // what is durable is shown then, too
         after.db().wait_until_durable();
