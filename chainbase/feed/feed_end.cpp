@@ -209,13 +209,11 @@ void feed_end::sync() {
     synced_ = at_;
 }
 
-std::uint64_t feed_end::remove_before(feed_position needed, std::uint64_t most) {
+void feed_end::remove_before(feed_position needed, std::uint64_t most) {
     const std::vector<feed_position> files = entries_files(on_, folder_);
-    if (files.empty()) return 0;
     std::size_t first = 0;
     while (first + 2 < files.size() && (files[first + 1] <= needed || at() - files[first] > most))
         on_.remove(entries_file(folder_, files[first++]));
-    return at() - files[first];
 }
 
 } // namespace chainbase::feed

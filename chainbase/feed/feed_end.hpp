@@ -70,8 +70,8 @@ public:
     void sync();
 
     /// Removes the oldest files that lie below `needed`, and more until they take `most` bytes, but
-    /// never the last two. Returns how many bytes are left.
-    std::uint64_t remove_before(feed_position needed, std::uint64_t most);
+    /// never the last two.
+    void remove_before(feed_position needed, std::uint64_t most);
 
 private:
     void scan(feed_position from);

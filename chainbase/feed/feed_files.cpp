@@ -31,6 +31,8 @@ bool read_whole(const disk_file& file, std::uint64_t at, Header& into) {
     return file.read(at, std::as_writable_bytes(std::span(&into, 1))) == sizeof into;
 }
 
+constexpr const char* begin_anew = "; move it away, and let its followers begin anew";
+
 /// What `head` and cursors begin with.
 struct small_header {
     char magic[16];
@@ -55,7 +57,7 @@ small_header header_of(std::string_view magic) noexcept {
 void require(const small_header& found, std::string_view magic, const fs::path& file) {
     const small_header wanted = header_of(magic);
     if (std::memcmp(found.magic, wanted.magic, sizeof found.magic) != 0)
-        throw format_error(file.string() + ": no file of a feed");
+        throw format_error(file.string() + ": no file of a feed" + begin_anew);
     if (found.format != format)
         throw format_error(file.string() + ": format " + std::to_string(found.format) +
                            ", and this version reads format " + std::to_string(format));
@@ -172,7 +174,8 @@ feed_head::feed_head(disk& on, const fs::path& folder, const checkpoint::slot_fi
     }
     file_ = on.open(name_, disk::mode::write);
     head_page found{};
-    if (!read_whole(*file_, 0, found)) throw format_error(name_.string() + ": no file of a feed");
+    if (!read_whole(*file_, 0, found))
+        throw format_error(name_.string() + ": no file of a feed" + begin_anew);
     require(found.header, head_magic, name_);
     if (found.state != state)
         throw usage_error(name_.string() + ": of another state; move the folder feed away, and let "
@@ -182,7 +185,8 @@ feed_head::feed_head(disk& on, const fs::path& folder, const checkpoint::slot_fi
 feed_head::feed_head(disk& on, const fs::path& folder)
     : name_(folder / "head"), file_(on.open(name_, disk::mode::read)) {
     head_page found{};
-    if (!read_whole(*file_, 0, found)) throw format_error(name_.string() + ": no file of a feed");
+    if (!read_whole(*file_, 0, found))
+        throw format_error(name_.string() + ": no file of a feed" + begin_anew);
     require(found.header, head_magic, name_);
     state_ = found.state;
 }

@@ -3,14 +3,11 @@
 #include <chainbase/checkpoint/disk.hpp>
 #include <chainbase/checkpoint/slot_file.hpp>
 #include <chainbase/feed/entry.hpp>
-#include <chainbase/object/schema.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

@@ -10,9 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
-#include <string_view>
 #include <thread>
-#include <utility>
 
 namespace chainbase::feed {
 
@@ -27,7 +25,7 @@ constexpr std::chrono::milliseconds pause{2};
 
 class follower::following {
 public:
-    following(fs::path state, const std::string& name, disk* on);
+    following(const fs::path& state, const std::string& name, disk* on);
 
     [[nodiscard]] bool is_new() const noexcept { return !cursor_->now().has_begun; }
     void begin_at(const snapshot& at);
@@ -44,7 +42,6 @@ private:
     [[noreturn]] void throw_damaged(feed_position at) const;
     [[nodiscard]] feed_position end();
 
-    fs::path state_;
     disk& on_;
     fs::path folder_;
     std::optional<feed_cursor> cursor_;
@@ -57,12 +54,12 @@ private:
     revision_number revision_ = 0;
 };
 
-follower::following::following(fs::path state, const std::string& name, disk* on)
-    : state_(std::move(state)), on_(on ? *on : disk::of_system()), folder_(feed_folder(state_)) {
+follower::following::following(const fs::path& state, const std::string& name, disk* on)
+    : on_(on ? *on : disk::of_system()), folder_(feed_folder(state)) {
     if (!on_.exists(folder_)) { // nothing is made where there is no state
         open_options options;
         options.mode = open_mode::read_only;
-        state_opening(state_, options).find_for_reading();
+        state_opening(state, options).find_for_reading();
         on_.make_folder(folder_);
     }
     cursor_.emplace(on_, folder_, name, disk::mode::create, end());
@@ -212,8 +209,8 @@ void follower::following::go_to(feed_position at) {
     if (is_new()) keep();
 }
 
-follower::follower(fs::path state, const std::string& name, disk* on)
-    : following_(std::make_unique<following>(std::move(state), name, on)) {}
+follower::follower(const fs::path& state, const std::string& name, disk* on)
+    : following_(std::make_unique<following>(state, name, on)) {}
 follower::~follower() = default;
 
 bool follower::is_new() const noexcept {

@@ -2,6 +2,7 @@
 
 #include <chainbase/feed/entry.hpp>
 #include <chainbase/feed/feed_files.hpp>
+#include <chainbase/object/schema.hpp>
 
 #include <deque>
 #include <filesystem>
@@ -32,7 +33,7 @@ public:
     /// has not read. `on` is for tests. Throws usage_error for a name that is none, what opening
     /// the state for reading throws, access_error for a state that this user may only read,
     /// io_error, damaged_error.
-    follower(std::filesystem::path state, const std::string& name, disk* on = nullptr);
+    follower(const std::filesystem::path& state, const std::string& name, disk* on = nullptr);
     ~follower();
     follower(const follower&) = delete;
     follower& operator=(const follower&) = delete;

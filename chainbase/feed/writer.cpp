@@ -65,7 +65,6 @@ private:
     void open();
     void tell();
     void begin_reading();
-
     void note_unseen();
     void take_types();
     void add(const entry& one);
@@ -237,7 +236,7 @@ bool writer::writing::work() {
     try {
         if (!reader_) begin_reading();
         tell();
-    } catch (const too_old_error& problem) { // compacted, or changed outside of sessions
+    } catch (const too_old_error&) { // compacted, or changed outside of sessions
         reader_.reset();
         is_told = false;
     } catch (const busy_error&) {

@@ -205,16 +205,16 @@ exit_code print_entries(From& from, const feed_call& asked, const char* none, Po
 
 /// From where the cursor is; a new one begins at the newest block.
 exit_code print_for_cursor(const feed_call& asked) {
-    constexpr int most_begins = 10;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(8);
     feed::follower from(asked.state, asked.cursor);
-    for (int tries = 0; from.is_new(); ++tries) {
+    while (from.is_new()) {
         try {
             const snapshot begin(asked.state);
             from.begin_at(begin);
             spdlog::info("{}: cursor '{}' begins after revision {}", asked.state, asked.cursor,
                          begin.revision());
         } catch (const busy_error&) { // its block was undone
-            if (tries == most_begins) throw;
+            if (std::chrono::steady_clock::now() > until) throw;
         }
     }
     return print_entries(
