@@ -1,14 +1,15 @@
 #include <archive/fault_steps.hpp>
+#include <archive/record/integers.hpp>
 #include <archive/rocksdb/database.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/files.hpp>
 #include <pool_allocator/base/private_folder.hpp>
 
-#include <rocksdb/transaction_log.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <system_error>
 
 namespace chainbase::archive::detail {
@@ -67,6 +68,24 @@ rocksdb::IngestExternalFileOptions how_to_ingest() {
 
 } // namespace
 
+// Recovery ends at a torn record by itself, but steps over a log that ends between two records too
+// early, is empty or missing, and goes on with the next one: later writes without earlier ones.
+rocksdb::WalFilter::WalProcessingOption
+gapless_log::LogRecordFound(unsigned long long, const std::string& log,
+                            const rocksdb::WriteBatch& batch, rocksdb::WriteBatch*, bool*) {
+    const auto number = load_little<std::uint64_t>( // a batch begins with its first write's
+        std::as_bytes(std::span(batch.Data())).data());
+    if (next_ != 0 && number > next_) {
+        spdlog::warn(
+            "{}: its log ends before write {}, as a power cut leaves it; \"{}\", which goes on "
+            "with write {}, is left out",
+            store_, next_, log, number);
+        return WalProcessingOption::kStopReplay;
+    }
+    next_ = number + batch.Count();
+    return WalProcessingOption::kContinueProcessing;
+}
+
 rocksdb_database::rocksdb_database(const std::filesystem::path& folder,
                                    const store_options& options)
     : read_only_(options.read_only), folder_(read_only_ ? store_folder::open_for_reading(folder)
@@ -124,11 +143,7 @@ void rocksdb_database::open_writer() {
 // that had been synced is told by the mark; asked before the store is opened for writing, since
 // that would throw away what stands behind the tear.
 void rocksdb_database::check_before_writing(const synced_mark& mark) {
-    rocksdb::Status status = open_for_reading();
-    if (!status.ok() && gap_ && gap_->behind >= mark.sequence) {
-        set_aside(*gap_);
-        status = open_for_reading();
-    }
+    const rocksdb::Status status = open_for_reading();
     if (!status.ok()) throw_open_status(status, name());
     require_synced(mark);
     close_handles();
@@ -148,9 +163,11 @@ rocksdb::Status rocksdb_database::open_or_create(bool create) {
         found_ = {{rocksdb::kDefaultColumnFamilyName, options_.table}};
     else if (const rocksdb::Status status = list_families(); !status.ok())
         return status;
+    rocksdb::DBOptions options = options_.database;
+    options.wal_filter = &(log_filter_ = gapless_log(name()));
     rocksdb::DB* raw = nullptr;
     const rocksdb::Status status =
-        rocksdb::DB::Open(options_.database, folder_.rocksdb().string(), found_, &handles_, &raw);
+        rocksdb::DB::Open(options, folder_.rocksdb().string(), found_, &handles_, &raw);
     if (status.ok()) adopt(raw);
     return status;
 }
@@ -182,10 +199,6 @@ void rocksdb_database::open_reader() {
         const auto after = data_files_in(folder_.rocksdb());
         if (status.ok() && same_content(before, after)) return require_synced(*mark);
         if (status.ok()) close_handles();
-        if (!status.ok() && before == after && gap_ && gap_->behind >= mark->sequence)
-            throw damaged_error(name() + ": its log has a gap behind all that was synced, as a "
-                                         "power cut leaves it; open it for writing once, which "
-                                         "sets aside what follows");
         if (!status.ok() && before == after) throw_open_status(status, name());
         if (attempt == attempts)
             throw io_error(name() + ": its writer replaced files during each of " +
@@ -196,77 +209,14 @@ void rocksdb_database::open_reader() {
 rocksdb::Status rocksdb_database::open_for_reading() {
     rocksdb::DBOptions options = options_.database;
     options.max_open_files = -1;
+    options.wal_filter = &(log_filter_ = gapless_log(name()));
     const rocksdb::Status listed = list_families();
     if (!listed.ok()) return listed;
     rocksdb::DB* raw = nullptr;
     const rocksdb::Status status =
         rocksdb::DB::OpenForReadOnly(options, folder_.rocksdb().string(), found_, &handles_, &raw);
-    if (!status.ok()) return status;
-    adopt(raw);
-    const rocksdb::Status log = check_log();
-    if (!log.ok()) close_handles();
-    return log;
-}
-
-// Of two logs that were not synced, a power cut may have kept the later one: as a torn end, it is
-// nothing that anybody relies on.
-void rocksdb_database::set_aside(const log_gap& gap) {
-    for (const std::string& log : gap.logs) {
-        const std::filesystem::path file = folder_.rocksdb() / log;
-        std::string aside = log + ".unsynced";
-        for (int n = 2; !rename_new(file, folder_.rocksdb() / aside); ++n)
-            aside = log + ".unsynced." + std::to_string(n);
-        spdlog::warn("{}: \"{}\" follows a log that a power cut took, and had not been synced: set "
-                     "aside as \"{}\"",
-                     name(), log, aside);
-    }
-    sync_folder(folder_.rocksdb());
-}
-
-// Recovery stops at a torn record but steps over a log that ends between two records too early, or
-// is empty, and goes on with the next one: later writes without earlier ones. The numbers of the
-// writes tell; behind where recovery stopped, they do not matter. A writer that is at work made
-// this check itself, and its log moves on under the iterator, which asserts that it does not.
-rocksdb::Status rocksdb_database::check_log() {
-    if (folder_.is_being_written()) return rocksdb::Status::OK();
-    const std::uint64_t last = database_->GetLatestSequenceNumber();
-    const std::uint64_t first = first_needed_write();
-    gap_.reset();
-    if (first > last) return rocksdb::Status::OK();
-    std::uint64_t reached = first - 1;
-    std::unique_ptr<rocksdb::TransactionLogIterator> at;
-    const rocksdb::Status status = database_->GetUpdatesSince(first, &at);
-    if (!status.ok()) return status.IsNotFound() ? rocksdb::Status::OK() : status;
-    for (; at->Valid(); at->Next()) {
-        const rocksdb::BatchResult write = at->GetBatch();
-        reached = write.sequence + write.writeBatchPtr->Count() - 1;
-        if (reached >= last) return rocksdb::Status::OK();
-    }
-    if (at->status().ok() || at->status().IsTryAgain()) return rocksdb::Status::OK();
-    if (!at->status().IsNotFound()) return at->status(); // it cannot be read, or is damaged
-    gap_ = log_gap{reached, logs_behind(reached)};
-    return rocksdb::Status::Corruption("the log has a gap: " + at->status().ToString());
-}
-
-// Logs that are needed no more go newest first, so that a kill may leave gaps among them.
-std::uint64_t rocksdb_database::first_needed_write() {
-    std::uint64_t needed = 0;
-    rocksdb::VectorLogPtr logs;
-    database_->GetIntProperty(rocksdb::DB::Properties::kMinLogNumberToKeep, &needed);
-    if (!database_->GetSortedWalFiles(logs).ok()) return 1;
-    for (const auto& log : logs)
-        if (log->LogNumber() >= needed) return std::max<std::uint64_t>(log->StartSequence(), 1);
-    return UINT64_MAX;
-}
-
-std::vector<std::string> rocksdb_database::logs_behind(std::uint64_t write) {
-    std::vector<std::string> names;
-    rocksdb::VectorLogPtr logs;
-    if (!database_->GetSortedWalFiles(logs).ok()) return names;
-    for (const auto& log : logs)
-        if (log->StartSequence() > write)
-            names.push_back(std::filesystem::path(log->PathName()).filename());
-    return names;
+    if (status.ok()) adopt(raw);
+    return status;
 }
 
 void rocksdb_database::adopt(rocksdb::DB* database) {
@@ -328,8 +278,8 @@ rocksdb::Status rocksdb_database::flush_all() {
 }
 
 // What is buffered goes first, so that a power cut never leaves these rows without earlier ones,
-// and so that the log that is needed from here on begins behind the number that the files take: to
-// check_log() it has no gap. While only large batches come, nothing is buffered.
+// and so that the log that is needed from here on begins behind the number that the files take: it
+// has no gap. While only large batches come, nothing is buffered.
 rocksdb::Status rocksdb_database::ingest(const std::vector<rocksdb::IngestExternalFileArg>& files) {
     const std::lock_guard lock(logging_);
     if (const rocksdb::Status flushed = flush_all(); !flushed.ok()) return flushed;

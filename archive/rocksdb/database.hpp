@@ -13,14 +13,16 @@
 #include <rocksdb/sst_file_writer.h>
 #include <rocksdb/statistics.h>
 #include <rocksdb/status.h>
+#include <rocksdb/wal_filter.h>
+#include <rocksdb/write_batch.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// Where a test may put a disk of its own below RocksDB. The production library has no trace of it.
@@ -64,6 +66,22 @@ struct rocksdb_options {
     std::size_t hint_bytes;                ///< for rocksdb_key_hints
     rocksdb::DBOptions database;
     rocksdb::ColumnFamilyOptions table; ///< of every column family
+};
+
+/// Ends the recovery of a log where writes are missing, which their numbers tell. For one recovery;
+/// RocksDB has its address until the database is closed.
+class gapless_log final : public rocksdb::WalFilter {
+public:
+    explicit gapless_log(std::string store) : store_(std::move(store)) {}
+
+    [[nodiscard]] const char* Name() const override { return "gapless_log"; }
+    WalProcessingOption LogRecordFound(unsigned long long number, const std::string& log,
+                                       const rocksdb::WriteBatch& batch,
+                                       rocksdb::WriteBatch* replacement, bool* replaced) override;
+
+private:
+    std::string store_;
+    std::uint64_t next_ = 0; ///< the number of the write that must follow
 };
 
 /// An open RocksDB in the folder of a store, with all its column families: opens, checks that what
@@ -138,18 +156,9 @@ private:
     void open_writer();
     void open_reader();
     void check_before_writing(const synced_mark& mark);
-    /// Where the numbers of writes in the log jump.
-    struct log_gap {
-        std::uint64_t behind;          ///< the last write before it
-        std::vector<std::string> logs; ///< those that begin behind it
-    };
-    void set_aside(const log_gap& gap);
-    [[nodiscard]] std::vector<std::string> logs_behind(std::uint64_t write);
     void require_synced(const synced_mark& mark);
     rocksdb::Status open_or_create(bool create);
     rocksdb::Status open_for_reading();
-    [[nodiscard]] rocksdb::Status check_log();
-    [[nodiscard]] std::uint64_t first_needed_write();
     [[nodiscard]] rocksdb::Status list_families();
     void adopt(rocksdb::DB* database);
     void close_handles() noexcept;
@@ -165,8 +174,8 @@ private:
     std::vector<rocksdb::ColumnFamilyDescriptor> found_;
     std::vector<rocksdb::ColumnFamilyHandle*> handles_;
     std::map<std::string, family_handle, std::less<>> families_;
+    gapless_log log_filter_{{}};
     std::unique_ptr<rocksdb::DB> database_;
-    std::optional<log_gap> gap_;     // that the last check of the log found
     std::mutex marking_;             // of the folder's mark; before the other one
     std::uint64_t synced_up_to_ = 0; // which the mark has, while this writer is open
     std::uint64_t next_ingest_file_ = 0;

@@ -195,9 +195,10 @@ public:
             threads_.emplace_back([this, i, how] {
                 std::mt19937_64 random(i);
                 std::optional<snapshot> own;
-                for (std::uint64_t turn = 0; !is_over_; ++turn) {
+                for (std::uint64_t turn = 0; turn == 0 || !is_over_;) {
                     try {
                         read(how, found_[i], own, names(random), turn);
+                        ++turn;
                     } catch (const too_old_error&) {
                         ++found_[i].too_old;
                     } catch (const busy_error&) {
@@ -210,7 +211,7 @@ public:
     reading_threads(const reading_threads&) = delete;
     reading_threads& operator=(const reading_threads&) = delete;
 
-    /// What all of them found; they end.
+    /// What all of them found; they end, when each has read once.
     [[nodiscard]] costs end() {
         is_over_ = true;
         for (std::thread& thread : threads_)
