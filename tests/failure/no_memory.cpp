@@ -3,6 +3,7 @@
 // an exception, and the next opening finds a whole state.
 
 #include <chainbase/database.hpp>
+#include <chainbase/state_root/id_tree.hpp>
 #include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
@@ -22,6 +23,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace fs = std::filesystem;
 using namespace chainbase;
@@ -238,4 +240,46 @@ TEST_CASE_METHOD(seeded, "memory that runs out gives an exception and leaves a w
     INFO("the allocation that failed: " << told->begun);
     CHECK(works);
     CHECK(told->begun > 20); // the work does allocate
+}
+
+TEST_CASE_METHOD(seeded, "memory runs out while a tree is updated: all of it is done, or nothing") {
+    using state_root::id_tree;
+    using updates = std::vector<state_root::leaf_update>;
+    const auto any_updates = [&](std::uint32_t end, std::uint32_t gone) {
+        updates made;
+        for (std::uint32_t id = 0; id < end; id += 1 + random.below(20)) {
+            made.push_back({id, {}});
+            if (random.below(8) >= gone) made.back().leaf[random.below(32)] = std::byte{1};
+        }
+        return made;
+    };
+    for (const bool lasts : {false, true})
+        for (const std::uint32_t end : {200u, 5'000u}) { // the second one makes the tree higher
+            const updates before = any_updates(200, 0);
+            const updates change = any_updates(end, end == 200 ? 6 : 2);
+            id_tree old;
+            old.update(before);
+            id_tree expected;
+            expected.update(before);
+            expected.update(change);
+            bool fails = true;
+            for (std::int64_t n = 0; fails; ++n) {
+                INFO("allocation " << n << (lasts ? " and all later ones" : ""));
+                id_tree tree;
+                tree.update(before);
+                bool threw = false;
+                fails = falls_short(n, lasts, [&] {
+                    threw = true;
+                    tree.update(change);
+                    threw = false;
+                });
+                const id_tree& as = threw ? old : expected;
+                REQUIRE(tree.root() == as.root());
+                REQUIRE(tree.height() == as.height());
+                REQUIRE(tree.leaves() == as.leaves());
+                if (threw && !lasts) REQUIRE(tree.bytes() == old.bytes());
+                tree.update(change);
+                REQUIRE(tree.root() == expected.root());
+            }
+        }
 }
