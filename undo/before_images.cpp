@@ -47,7 +47,7 @@ bool wait_until(Done&& done) {
 } // namespace
 
 before_images::before_images(const std::string& file)
-    : name_(file), file_(open_private(file, file_use::read)) {
+    : name_(file), path_(file), file_(open_private(file, file_use::read)) {
     void* at = mmap(nullptr, window_header::page_bytes, PROT_READ, MAP_SHARED, file_.number(), 0);
     if (at == MAP_FAILED) throw_file_error(file, "map");
     header_ = static_cast<std::byte*>(at);
@@ -191,7 +191,7 @@ bool before_images::read_back(log_position at, log_time until, reading& into) co
             (at - window_header::page_bytes - 1) / chunk_bytes * chunk_bytes +
             window_header::page_bytes;
         log_chunk header{};
-        if (read_at(file_, name_, begin, std::as_writable_bytes(std::span(&header, 1))) !=
+        if (read_at(file_, path_, begin, std::as_writable_bytes(std::span(&header, 1))) !=
             sizeof header)
             return false;
         if (expected != 0 && header.sequence != expected) return false;
@@ -206,7 +206,7 @@ bool before_images::read_back(log_position at, log_time until, reading& into) co
         const std::size_t bytes = at - begin - first;
         if (bytes > 0) {
             auto piece = std::make_unique_for_overwrite<std::byte[]>(bytes);
-            if (read_at(file_, name_, begin + first, {piece.get(), bytes}) != bytes) return false;
+            if (read_at(file_, path_, begin + first, {piece.get(), bytes}) != bytes) return false;
             if (!split({piece.get(), bytes}, time_of_begin + first, into)) return false;
             into.bytes += bytes;
             into.pieces.push_back(std::move(piece));
@@ -354,9 +354,9 @@ void before_images::begin_at_oldest() {
         if (at == 0) return true;
         const bool is_there =
             at > window_header::page_bytes &&
-            read_at(file_, name_, chunk_begin(), std::as_writable_bytes(std::span(&header, 1))) ==
+            read_at(file_, path_, chunk_begin(), std::as_writable_bytes(std::span(&header, 1))) ==
                 sizeof header &&
-            read_at(file_, name_, at, std::as_writable_bytes(std::span(&mark, 1))) == sizeof mark;
+            read_at(file_, path_, at, std::as_writable_bytes(std::span(&mark, 1))) == sizeof mark;
         then();
         return is_there && load(log().oldest) == at;
     });
@@ -382,7 +382,7 @@ std::optional<revision_number> before_images::committed() const {
     session_mark mark{};
     if (at == 0)
         mark.revision = load(log().base) + 1;
-    else if (read_at(file_, name_, at, std::as_writable_bytes(std::span(&mark, 1))) != sizeof mark)
+    else if (read_at(file_, path_, at, std::as_writable_bytes(std::span(&mark, 1))) != sizeof mark)
         return std::nullopt;
     then();
     if (load(log().oldest) != at) return std::nullopt;

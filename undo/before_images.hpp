@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -158,6 +159,7 @@ private:
     void drop_from(log_time time) noexcept;
 
     std::string name_;
+    std::filesystem::path path_; ///< the same, which takes time to make
     file_descriptor file_;
     std::byte* header_ = nullptr; ///< the first page, mapped
     block_end from_{};

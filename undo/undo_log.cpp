@@ -461,7 +461,7 @@ void undo_log::commit(revision_number up_to) {
                               std::to_string(stack_[count].revision) +
                               " is still open; push it first");
     if (count == 0) return;
-    if (gate_) gate_->before_commit();
+    if (gate_) gate_->before_commit(stack_[count - 1].revision, stack_[count - 1].serial);
     log_words& w = words();
     const change_of_words change(w);
     w.base_serial = stack_[count - 1].serial;

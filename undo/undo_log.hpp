@@ -164,8 +164,9 @@ protected:
 /// Asked before sessions can no longer be undone.
 class commit_gate {
 public:
-    /// Called before sessions are committed, by the writer, between operations. It may wait.
-    virtual void before_commit() noexcept = 0;
+    /// Called before sessions are committed up to this one, whose mark has that serial, by the
+    /// writer, between operations. It may wait.
+    virtual void before_commit(revision_number newest, std::uint32_t serial) noexcept = 0;
 
 protected:
     ~commit_gate() = default;

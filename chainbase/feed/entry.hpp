@@ -19,7 +19,13 @@ public:
 
 /// What one object is after an entry, if it is another than before.
 struct object_change {
-    enum class kind : std::uint8_t { created, modified, removed };
+    enum class kind : std::uint8_t {
+        created,
+        modified,
+        removed,
+        archived,   ///< left memory for the archive: an object still, as it was before
+        unarchived, ///< in a pop: is back in memory, as it was in the archive
+    };
 
     std::uint32_t type; ///< its place in log_reader::types()
     std::uint32_t id;

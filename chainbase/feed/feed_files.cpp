@@ -101,7 +101,9 @@ constexpr std::string_view cursor_magic = "chainbase cursor";
 
 /// Of the body of a block.
 struct change_words {
-    std::uint32_t type;
+    static constexpr std::uint32_t of_archive = 1u << 31; ///< it went there, or came from there
+
+    std::uint32_t type; ///< and perhaps of_archive
     std::uint32_t id;
     std::uint32_t before; ///< bytes
     std::uint32_t after;
@@ -268,7 +270,10 @@ void encode(const entry& block, std::vector<std::byte>& to) {
     to.resize(begin + block.changes.size() * sizeof(change_words));
     std::byte* at = to.data() + begin;
     for (const object_change& each : block.changes) {
-        const change_words words{each.type, each.id,
+        const bool is_of_archive = each.what == object_change::kind::archived ||
+                                   each.what == object_change::kind::unarchived;
+        const change_words words{each.type | (is_of_archive ? change_words::of_archive : 0),
+                                 each.id,
                                  static_cast<std::uint32_t>(each.after_at - each.before_at),
                                  static_cast<std::uint32_t>(each.end - each.after_at)};
         std::memcpy(at, &words, sizeof words);
@@ -288,9 +293,12 @@ void decode(const feed_reader::record& from, entry& into) {
     for (std::size_t i = 0; i < into.changes.size(); ++i) {
         change_words words{};
         std::memcpy(&words, body.data() + i * sizeof words, sizeof words);
-        const auto what = words.before == 0  ? object_change::kind::created
-                          : words.after == 0 ? object_change::kind::removed
-                                             : object_change::kind::modified;
+        using kind = object_change::kind;
+        const bool is_of_archive = (words.type & change_words::of_archive) != 0;
+        words.type &= ~change_words::of_archive;
+        const auto what = words.before == 0  ? is_of_archive ? kind::unarchived : kind::created
+                          : words.after == 0 ? is_of_archive ? kind::archived : kind::removed
+                                             : kind::modified;
         into.changes[i] = {words.type, words.id,          what,
                            at,         at + words.before, at + words.before + words.after};
         at = into.changes[i].end;

@@ -25,10 +25,12 @@ struct block_name {
 
     bool operator==(const block_name&) const = default;
     /// Whether a state of this name is the one behind the entry of that name. A session that is
-    /// squashed takes its serial along, to the revision below.
+    /// squashed takes its serial along, to the revision below. 0 is the serial of all sessions of
+    /// older versions.
     [[nodiscard]] bool is_behind(const block_name& told) const noexcept {
         constexpr revision_number most_squashed = 1'000;
-        return serial == told.serial && told.revision >= revision &&
+        if (revision == told.revision || serial == 0) return *this == told;
+        return serial == told.serial && told.revision > revision &&
                told.revision - revision < most_squashed;
     }
 };

@@ -26,14 +26,17 @@ constexpr std::chrono::milliseconds pause{2};
 class follower::following {
 public:
     following(const fs::path& state, const std::string& name, disk* on);
+    following(const fs::path& state, revision_number from, disk* on);
 
-    [[nodiscard]] bool is_new() const noexcept { return !cursor_->now().has_begun; }
+    [[nodiscard]] bool is_new() const noexcept { return cursor_ && !cursor_->now().has_begun; }
     void begin_at(const snapshot& at);
     [[nodiscard]] bool next(entry& into);
     [[nodiscard]] const std::deque<type_schema>& types() const noexcept { return types_; }
     [[nodiscard]] feed_position position() const noexcept { return at_; }
     void go_to(feed_position at);
-    void keep() { cursor_->set({at_, true, revision_}); }
+    void keep() {
+        if (cursor_) cursor_->set({at_, true, revision_});
+    }
 
 private:
     [[nodiscard]] std::optional<feed_position> find(const block_name& block);
@@ -44,7 +47,7 @@ private:
 
     disk& on_;
     fs::path folder_;
-    std::optional<feed_cursor> cursor_;
+    std::optional<feed_cursor> cursor_; ///< nothing: it reads from a revision on
     std::optional<feed_head> head_;
     std::optional<feed_reader> reader_;
     feed_reader::record record_;
@@ -65,6 +68,35 @@ follower::following::following(const fs::path& state, const std::string& name, d
     cursor_.emplace(on_, folder_, name, disk::mode::create, end());
     at_ = cursor_->now().at;
     revision_ = cursor_->now().revision;
+}
+
+follower::following::following(const fs::path& state, revision_number from, disk* on)
+    : on_(on ? *on : disk::of_system()), folder_(feed_folder(state)), revision_(from - 1) {
+    const feed_position end = this->end();
+    if (!reader_)
+        throw usage_error(folder_.string() +
+                          ": nothing is kept, since nobody follows; a cursor begins it");
+    std::optional<revision_number>
+        first; // what is told without a break until the end begins behind
+    constexpr feed_position nowhere = UINT64_MAX;
+    feed_position found = nowhere;
+    for (at_ = entries_files(on_, folder_).at(0); at_ < end; at_ = record_.end) {
+        if (!reader_->read(at_, record_)) throw_damaged(at_);
+        const feed_record& head = record_.head;
+        if (head.what == feed_record::begin) {
+            first = head.revision;
+            found = nowhere;
+        }
+        if (head.what != feed_record::block && head.what != feed_record::pop) continue;
+        if (!first) first = head.revision - (head.what == feed_record::block ? 1 : 0);
+        if (found == nowhere && head.revision >= from) found = at_;
+    }
+    if (!first || *first >= from)
+        throw too_far_behind_error(
+            folder_.string() + ": revision " + std::to_string(from) + " is not there any more" +
+            (first ? ", what is begins after revision " + std::to_string(*first) : std::string()) +
+            "; take a snapshot, and follow from there");
+    at_ = std::min(found, end);
 }
 
 /// 0 until a node has written.
@@ -211,6 +243,8 @@ void follower::following::go_to(feed_position at) {
 
 follower::follower(const fs::path& state, const std::string& name, disk* on)
     : following_(std::make_unique<following>(state, name, on)) {}
+follower::follower(const fs::path& state, revision_number from, disk* on)
+    : following_(std::make_unique<following>(state, from, on)) {}
 follower::~follower() = default;
 
 bool follower::is_new() const noexcept {

@@ -34,6 +34,10 @@ public:
     /// the state for reading throws, access_error for a state that this user may only read,
     /// io_error, damaged_error.
     follower(const std::filesystem::path& state, const std::string& name, disk* on = nullptr);
+    /// Reads what the files have from the first entry of a revision on, or a later one; nothing is
+    /// kept for it. Throws too_far_behind_error when they have it no more, or not without a break,
+    /// usage_error when nobody follows the state, and the same.
+    follower(const std::filesystem::path& state, revision_number from, disk* on = nullptr);
     ~follower();
     follower(const follower&) = delete;
     follower& operator=(const follower&) = delete;
@@ -60,7 +64,8 @@ public:
     /// Goes on from a position that position() returned, of the same state and name. Throws
     /// usage_error when no entry begins there, too_far_behind_error, damaged_error.
     void go_to(feed_position at);
-    /// Waits until its cursor says, on storage, that all entries until here need not come again.
+    /// Waits until its cursor, if it has one, says, on storage, that all entries until here need
+    /// not come again.
     void keep();
 
 private:

@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -27,17 +26,18 @@ public:
         map_windows();
     }
 
-    /// The bytes at an offset in the writer's address space; zeros behind the end of a file.
-    /// Throws io_error.
-    void copy(std::uint64_t offset, std::span<std::byte> into) const {
-        const auto file = files_.find(offset / header().window_bytes);
-        std::size_t there = 0;
-        if (file != files_.end())
-            there = read_at(file->second, state(), offset % header().window_bytes, into);
-        std::fill(into.begin() + static_cast<std::ptrdiff_t>(there), into.end(), std::byte{0});
-    }
+    /// Some bytes of the writer's address space, and where a copy of them goes.
+    struct piece {
+        std::uint64_t offset;
+        std::span<std::byte> into;
+    };
+    /// Copies pieces, by rising offsets; zeros for what is behind the end of a file. Those that lie
+    /// close to each other are read at once. Throws io_error.
+    void copy(std::span<const piece> pieces) const;
 
 private:
+    void copy(std::uint64_t offset, std::span<std::byte> into) const;
+
     /// Nothing is ever mapped there.
     [[nodiscard]] std::unique_ptr<address_space> reserve_addresses() override {
         auto range = std::make_unique<address_space>(

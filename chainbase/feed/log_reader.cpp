@@ -1,4 +1,5 @@
 #include <archive/record/described_record.hpp>
+#include <chainbase/feed/block_texts.hpp>
 #include <chainbase/feed/live_files.hpp>
 #include <chainbase/feed/log_reader.hpp>
 #include <chainbase/locks/snapshot_slots.hpp>
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -61,35 +63,6 @@ bool is_of_object(record_kind kind) noexcept {
 
 constexpr std::size_t mark_bytes = write_barrier::record_bytes(sizeof(session_mark));
 
-/// The bytes of texts and vectors as of a time.
-class buffers_at final : public rows::buffer_source {
-public:
-    buffers_at(const live_files& files, before_images& images, log_time at)
-        : files_(files), images_(images), at_(at) {}
-
-    [[nodiscard]] std::optional<std::span<const std::byte>>
-    content(buffer_handle handle) const override {
-        if (handle.bits == 0) return std::span<const std::byte>();
-        if (!handle.in_segment() || handle.length() == 0) return std::nullopt;
-        const std::byte* const base = files_.addresses().base(); // nothing is there
-        const auto offset = static_cast<std::uint64_t>(
-            size_classes::locate(
-                {reinterpret_cast<std::uintptr_t>(base), 0, files_.header().window_bytes}, handle) -
-            base);
-        std::vector<std::byte>& bytes = kept_.emplace_back(handle.length());
-        auto copy = [&] { files_.copy(offset, bytes); };
-        images_.with_images([](void* with) { (*static_cast<decltype(copy)*>(with))(); }, &copy);
-        images_.put_back(offset, bytes, at_);
-        return bytes;
-    }
-
-private:
-    const live_files& files_;
-    before_images& images_;
-    log_time at_;
-    mutable std::deque<std::vector<std::byte>> kept_;
-};
-
 } // namespace
 
 class log_reader::reading {
@@ -112,13 +85,17 @@ private:
     void begin(start at, const before_images* where);
     [[nodiscard]] bool look();
     void note_types();
+    void note_life_cycles();
     [[nodiscard]] std::uint32_t type_at(std::uint64_t offset);
     void go_back(const before_images::step_back& by);
     [[nodiscard]] bool read_blocks(const block_end& to);
     [[nodiscard]] std::vector<block> split(const block_end& to) const;
     void find_objects(std::vector<block>& blocks);
     void find_values(std::vector<block>& blocks);
-    [[nodiscard]] entry told(const block& of);
+    void find_texts(const std::vector<block>& blocks, block_texts& into);
+    [[nodiscard]] std::set<std::pair<std::uint32_t, std::uint32_t>>
+    archived_in(const block& of) const;
+    [[nodiscard]] entry told(const block& of, block_texts& texts) const;
     /// From the oldest end on to which it may have to go back.
     void announce() { slot_->announce({ends_.front().time, images_->from().epoch}); }
     [[nodiscard]] bool tell_irreversible();
@@ -131,6 +108,14 @@ private:
     fs::path log_;
     std::deque<type_schema> types_;
     std::deque<archive::described_record> records_;
+    std::vector<bool> has_texts_; ///< by type; true: it may
+    /// By the types in which a life cycle (archive/lifecycle.md) keeps what left the one named.
+    struct left_object {
+        std::uint32_t type;   ///< of the object
+        std::uint32_t offset; ///< of its id in the value
+        bool is_removed;      ///< else it was retired
+    };
+    std::map<std::uint32_t, left_object> left_;
     std::unordered_map<std::uint64_t, std::uint32_t> type_of_; ///< by window of the objects
     /// Of the blocks that may be undone, and the newest one that may not.
     std::deque<told_end> ends_;
@@ -223,13 +208,30 @@ void log_reader::reading::throw_lost(const std::string& why) const {
                         "); take a snapshot, and follow from there");
 }
 
+/// "comment.removed" and "comment.retired" name objects of "comment".
+void log_reader::reading::note_life_cycles() {
+    for (std::uint32_t type = 0; type < types_.size(); ++type)
+        for (const auto& [suffix, is_removed] :
+             {std::pair(".removed", true), {".retired", false}}) {
+            const std::string name = types_[type].name + suffix;
+            const auto kept = std::ranges::find(types_, name, &type_schema::name);
+            if (kept == types_.end()) continue;
+            const auto id = std::ranges::find(kept->fields, "object", &type_schema::field::name);
+            if (id == kept->fields.end() || id->bytes != sizeof(std::uint32_t)) continue;
+            left_[static_cast<std::uint32_t>(kept - types_.begin())] = {type, id->offset,
+                                                                        is_removed};
+        }
+}
+
 void log_reader::reading::note_types() {
     for (std::size_t i = types_.size(); i < files_->types().entries().size(); ++i) {
         const catalogue::entry& added = files_->types().entries()[i];
         type_of_.emplace(added.first_window, static_cast<std::uint32_t>(i));
         types_.push_back(added.schema);
         records_.emplace_back(types_.back());
+        has_texts_.push_back(true);
     }
+    note_life_cycles();
 }
 
 std::uint32_t log_reader::reading::type_at(std::uint64_t offset) {
@@ -283,10 +285,14 @@ bool log_reader::reading::read_blocks(const block_end& to) {
     find_objects(blocks);
     find_values(blocks);
     if (!images_->holds(to)) return false; // their values may be of different times
+    block_texts texts(*files_, *images_);
+    do
+        find_texts(blocks, texts);
+    while (texts.fetch());
     std::deque<entry> told_of;
     std::deque<told_end> ends = ends_;
     for (const block& one : blocks) {
-        told_of.push_back(told(one));
+        told_of.push_back(told(one, texts));
         ends.push_back({{one.revision, 0, one.end, to.epoch}, one.serial});
     }
     if (!images_->holds(to)) return false;
@@ -347,21 +353,34 @@ std::optional<std::uint32_t> log_reader::reading::serial_of(const before_images&
 void log_reader::reading::find_objects(std::vector<block>& blocks) {
     const auto& records = images_->records();
     auto record = records.begin();
+    std::uint64_t window = UINT64_MAX; // of the last record, and its type
+    std::uint32_t type = 0;
     for (block& of : blocks) {
-        std::map<std::pair<std::uint32_t, std::uint32_t>, touched> found;
+        std::vector<touched>& found = of.objects;
         for (; record != records.end() && record->time <= of.end; ++record) {
             if (!is_of_object(record->kind)) continue;
             std::uint32_t id = 0;
             std::memcpy(&id, record->content, sizeof id);
-            const std::uint32_t type = type_at(record->offset);
+            if (record->offset / files_->header().window_bytes != window) {
+                type = type_at(record->offset);
+                window = record->offset / files_->header().window_bytes;
+            }
             if (!is_told(types_[type])) continue;
-            const bool is_new = record->kind == record_kind::created;
-            const auto [at, first] =
-                found.try_emplace({type, id}, touched{type, id, record->offset, !is_new, true});
-            at->second.exists = record->kind != record_kind::removed;
+            found.push_back({type, id, record->offset, record->kind != record_kind::created,
+                             record->kind != record_kind::removed});
         }
-        for (const auto& [key, one] : found)
-            if (one.existed || one.exists) of.objects.push_back(one);
+        // Of each object the first record says whether it existed and where, the last one whether
+        // it does.
+        const auto key = [](const touched& one) { return std::pair(one.type, one.id); };
+        std::ranges::stable_sort(found, {}, key);
+        auto to = found.begin();
+        for (auto at = found.begin(); at != found.end();) {
+            touched one = *at;
+            for (; at != found.end() && key(*at) == key(one); ++at)
+                one.exists = at->exists;
+            if (one.existed || one.exists) *to++ = one;
+        }
+        found.erase(to, found.end());
     }
 }
 
@@ -380,10 +399,10 @@ void log_reader::reading::find_values(std::vector<block>& blocks) {
     for (place& one : places)
         one.value = std::exchange(bytes, bytes + one.bytes);
     std::vector<std::byte> values(bytes);
-    auto copy = [&] {
-        for (const place& one : places)
-            files_->copy(one.at, std::span(values).subspan(one.value, one.bytes));
-    };
+    std::vector<live_files::piece> pieces;
+    for (const place& one : places)
+        pieces.push_back({one.at, std::span(values).subspan(one.value, one.bytes)});
+    auto copy = [&] { files_->copy(pieces); };
     images_->with_images([](void* with) { (*static_cast<decltype(copy)*>(with))(); }, &copy);
 
     const auto& records = images_->records();
@@ -420,22 +439,62 @@ void log_reader::reading::find_values(std::vector<block>& blocks) {
     }
 }
 
-entry log_reader::reading::told(const block& of) {
+/// Asks for what is needed.
+void log_reader::reading::find_texts(const std::vector<block>& blocks, block_texts& into) {
+    archive::byte_buffer unused;
+    for (const block& of : blocks) {
+        const auto then = into.at(of.begin);
+        const auto now = into.at(of.end);
+        for (const touched& one : of.objects) {
+            if (!has_texts_[one.type]) continue;
+            const archive::described_record& record = records_[one.type];
+            const std::uint64_t asked = into.asked();
+            unused.clear();
+            if (one.existed) record.append(of.values.data() + one.before, then, unused);
+            if (one.exists) record.append(of.values.data() + one.after, now, unused);
+            has_texts_[one.type] = into.asked() != asked;
+        }
+    }
+}
+
+/// The objects, by type, that left memory for the archive: those that left the queue of retired
+/// ones and were not removed.
+std::set<std::pair<std::uint32_t, std::uint32_t>>
+log_reader::reading::archived_in(const block& of) const {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> archived, removed;
+    for (const touched& one : of.objects) {
+        const auto kept = left_.find(one.type);
+        if (kept == left_.end()) continue;
+        const auto& [type, offset, is_removed] = kept->second;
+        if (is_removed ? one.existed || !one.exists : !one.existed || one.exists) continue;
+        std::uint32_t id = 0;
+        std::memcpy(&id, of.values.data() + (is_removed ? one.after : one.before) + offset,
+                    sizeof id);
+        (is_removed ? removed : archived).emplace(type, id);
+    }
+    for (const auto& one : removed)
+        archived.erase(one);
+    return archived;
+}
+
+entry log_reader::reading::told(const block& of, block_texts& texts) const {
     entry made{entry::kind::block, of.revision, of.serial, {}, {}};
-    const buffers_at then(*files_, *images_, of.begin);
-    const buffers_at now(*files_, *images_, of.end);
+    const auto archived = archived_in(of);
+    const auto then = texts.at(of.begin);
+    const auto now = texts.at(of.end);
     for (const touched& one : of.objects) {
         const archive::described_record& record = records_[one.type];
-        const object_change::kind what = !one.existed ? object_change::kind::created
-                                         : one.exists ? object_change::kind::modified
-                                                      : object_change::kind::removed;
+        using kind = object_change::kind;
+        const kind what = !one.existed                            ? kind::created
+                          : one.exists                            ? kind::modified
+                          : archived.contains({one.type, one.id}) ? kind::archived
+                                                                  : kind::removed;
         object_change told{one.type, one.id, what, made.content.size(), 0, 0};
         if (one.existed) record.append(of.values.data() + one.before, then, made.content);
         told.after_at = made.content.size();
         if (one.exists) record.append(of.values.data() + one.after, now, made.content);
         told.end = made.content.size();
-        if (what == object_change::kind::modified &&
-            archive::same(made.before(told), made.after(told)))
+        if (what == kind::modified && archive::same(made.before(told), made.after(told)))
             made.content.resize(told.before_at);
         else
             made.changes.push_back(told);

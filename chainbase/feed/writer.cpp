@@ -54,10 +54,11 @@ public:
 
     void abandon() noexcept;
     [[nodiscard]] writer_statistics so_far() const;
-    void before_commit() noexcept override;
+    void before_commit(revision_number newest, std::uint32_t serial) noexcept override;
 
 private:
-    void require_told(bool on_storage);
+    void wait_for(std::unique_lock<std::mutex>& lock, bool on_storage);
+    void require_on_storage();
     void run();
     void answer(std::uint64_t& done, std::uint64_t asked);
     [[nodiscard]] bool work();
@@ -104,6 +105,7 @@ private:
     std::uint64_t asked_on_storage_ = 0;
     std::uint64_t done_ = 0;
     std::uint64_t done_on_storage_ = 0;
+    std::vector<block_name> told_; ///< blocks that may still be undone
     bool is_followed_ = false;
     bool is_writing_ = false; ///< else nobody waits for it
     bool is_stopping_ = false;
@@ -128,8 +130,7 @@ writer::writing::writing(database& of, const writer_options& how)
         show(/*is_stopping=*/false);
         is_writing_ = true;
     }
-    before_checkpoints_ =
-        of_.sync_before_checkpoints([this] { require_told(/*on_storage=*/true); }, this);
+    before_checkpoints_ = of_.sync_before_checkpoints([this] { require_on_storage(); }, this);
     of_.log()->ask_before_commits(this);
     try {
         thread_ = background_thread("feed", [this] { run(); });
@@ -166,9 +167,7 @@ writer_statistics writer::writing::so_far() const {
 // --- by those that wait ---
 
 /// Waits until all that was published before is told.
-void writer::writing::require_told(bool on_storage) {
-    std::unique_lock lock(mutex_);
-    if (!is_writing_) return;
+void writer::writing::wait_for(std::unique_lock<std::mutex>& lock, bool on_storage) {
     const trace::span timed(waited_for);
     const std::uint64_t mine = ++asked_;
     if (on_storage) asked_on_storage_ = mine;
@@ -177,8 +176,15 @@ void writer::writing::require_told(bool on_storage) {
                   [&] { return !is_writing_ || (on_storage ? done_on_storage_ : done_) >= mine; });
 }
 
-void writer::writing::before_commit() noexcept {
-    require_told(/*on_storage=*/false);
+void writer::writing::require_on_storage() {
+    std::unique_lock lock(mutex_);
+    if (is_writing_) wait_for(lock, /*on_storage=*/true);
+}
+
+void writer::writing::before_commit(revision_number newest, std::uint32_t serial) noexcept {
+    std::unique_lock lock(mutex_);
+    const bool is_told = std::ranges::find(told_, block_name{newest, serial}) != told_.end();
+    if (is_writing_ && !is_told) wait_for(lock, /*on_storage=*/false);
 }
 
 // --- by the thread ---
@@ -243,7 +249,12 @@ bool writer::writing::work() {
         is_told = false;
     }
     end_->flush();
+    std::vector<block_name> told;
+    const auto& blocks = end_->blocks();
+    for (auto at = blocks.rbegin(); at != blocks.rend() && at->name.revision > irreversible_; ++at)
+        told.push_back(at->name);
     const std::lock_guard lock(mutex_);
+    told_.swap(told);
     is_writing_ = true;
     now_.last_failure.clear();
     return is_told;

@@ -146,6 +146,10 @@ private:
     std::optional<writer> writer_;
 };
 
+revision_number last_revision(const std::vector<entry>& told) {
+    return told.back().revision;
+}
+
 } // namespace
 
 TEST_CASE("a follower sees all blocks, through kills of the node and of itself") {
@@ -184,6 +188,40 @@ TEST_CASE("a follower sees all blocks, through kills of the node and of itself")
     WARN(kills << " restarts, " << one.all().pops << " pops, " << one.all().told
                << " irreversible");
     CHECK(one.all().pops > 0);
+}
+
+TEST_CASE("who reads from a revision on is told what a cursor was told from there on") {
+    const std::uint64_t seed = test_seed(935);
+    CAPTURE(seed);
+    random_source random(seed);
+    node n(20);
+    REQUIRE_THROWS_AS(feed::follower(n.state(), 1), usage_error);
+    feed::follower one(n.state(), "one");
+    n.begin(random);
+    const taken begin(n.state().string());
+    one.begin_at(begin);
+    for (int block = 0; block < 300; ++block)
+        n.block(random);
+    n.close();
+    std::vector<entry> told(1);
+    while (one.next(told.back()))
+        told.emplace_back();
+    told.pop_back();
+    REQUIRE(told.size() > 100);
+    for (revision_number from = begin.revision() + 1; from < last_revision(told) + 3; from += 7) {
+        feed::follower other(n.state(), from);
+        auto expected = std::ranges::find_if(told, [&](const entry& each) {
+            return each.what != entry::kind::irreversible && each.revision >= from;
+        });
+        for (entry each; other.next(each); ++expected) {
+            REQUIRE(expected != told.end());
+            REQUIRE((each.what == expected->what && each.revision == expected->revision &&
+                     each.serial == expected->serial && each.content == expected->content));
+        }
+        REQUIRE(expected == told.end());
+        other.keep();
+    }
+    REQUIRE_THROWS_AS(feed::follower(n.state(), -1), feed::too_far_behind_error);
 }
 
 TEST_CASE("a follower begins anew where the feed does not go on") {

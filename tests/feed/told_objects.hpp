@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -49,8 +50,12 @@ public:
         const name of{one.revision, one.serial};
         if (one.what == feed::entry::kind::irreversible) {
             const auto newest = std::ranges::find(blocks_, of);
-            if (newest != blocks_.end()) blocks_.erase(blocks_.begin(), std::next(newest));
-            is_sealed_ = true;
+            if (newest != blocks_.end()) {
+                blocks_.erase(blocks_.begin(), std::next(newest));
+                is_sealed_ = true;
+            } else if (blocks_.empty() && one.revision == revision_) {
+                is_sealed_ = true; // where it began, and not a block before that
+            }
             ++told;
             return;
         }
@@ -64,6 +69,8 @@ public:
         ++pops;
     }
     [[nodiscard]] const records& objects() const noexcept { return objects_; }
+    /// Objects, by type, that are in the archive alone, as far as was told.
+    [[nodiscard]] const auto& archived() const noexcept { return archived_; }
     [[nodiscard]] revision_number revision() const noexcept { return revision_; }
 
     std::uint64_t pops = 0, told = 0;
@@ -73,9 +80,14 @@ private:
                archive::bytes_view after) {
         using kind = feed::object_change::kind;
         const auto at = objects_.find({of.type, of.id});
-        expect((at != objects_.end()) == (of.what != kind::created), "not as it was there");
+        const bool is_new = of.what == kind::created || of.what == kind::unarchived;
+        const bool goes = of.what == kind::removed || of.what == kind::archived;
+        expect((at != objects_.end()) == !is_new, "not as it was there");
         if (at != objects_.end()) expect(archive::same(at->second, before), "not what it was");
-        expect(after.empty() == (of.what == kind::removed), "not as it is there");
+        expect(after.empty() == goes, "not as it is there");
+        const std::pair<std::uint32_t, std::uint32_t> object{of.type, of.id};
+        if (of.what == kind::archived) expect(archived_.insert(object).second, "was there");
+        if (of.what == kind::unarchived) expect(archived_.erase(object) == 1, "was not there");
         if (after.empty())
             objects_.erase(at);
         else
@@ -83,6 +95,7 @@ private:
     }
 
     records objects_;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> archived_;
     using name = std::pair<revision_number, std::uint32_t>; ///< and serial
 
     std::vector<name> blocks_; ///< that may be popped

@@ -328,6 +328,8 @@ ROOT = {
     *("update_50000_one_thread_allocations", "update_50000_two_threads_allocations"),
     *("prove", "prove_p99", "verify", "verify_p99", "proof_bytes", "proof_bytes_largest"),
     *("root_from_scratch", "diff_1", "diff_1000"),
+    *("by_id_build", "by_id_bytes_per_object", "by_id_prove", "by_id_verify", "by_id_proof_bytes"),
+    *(f"by_id_{one}_{threads}" for one in UPDATES for threads in ("one_thread", "two_threads")),
     *("replay_with_root", "replay_without_root", "replay_with_root_to_without"),
 }
 

@@ -76,6 +76,10 @@ constexpr goal goals[] = {
     {"proof_bytes", 1.2 * 1024, ""},         // of 1 M
     {"proof_bytes_largest", 1.2 * 1024, ""},
     {"verify", 10'000, ""},
+    {"by_id_bytes_per_object", 65, ""},
+    {"by_id_update_50000_two_threads", 40e6, ""}, // among 10 M
+    {"by_id_proof_bytes", 700, ""},               // of 1 M
+    {"by_id_verify", 3'000, ""},
     {"replay_with_root_to_without", 1.25, ""},
     {"short_replay_to_memory", 1 / 0.3, ""},
 };

@@ -1,6 +1,7 @@
 #include <chainbase/database.hpp>
 #include <chainbase/state_root/merkle_tree.hpp>
 #include <chainbase/state_root/proof.hpp>
+#include <chainbase/state_root/state_tree.hpp>
 #include <chainbase/statistics.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/thread_pool.hpp>
@@ -241,6 +242,13 @@ public:
     void measure_build() {
         const double ns = tree_.build(objects_, &pool_);
         measured_.add("build", metric::ns, ns / per_object());
+        std::vector<state_root::leaf_update> all;
+        for (std::uint32_t id = 0; id < objects_.count(); ++id)
+            all.push_back({id, objects_.content(id)});
+        const double by_id_ns = nanoseconds([&] { by_id_.update(0, all, &pool_); });
+        measured_.add("by_id_build", metric::ns, by_id_ns / per_object());
+        measured_.add("by_id_bytes_per_object", metric::bytes,
+                      static_cast<double>(by_id_.bytes()) / per_object());
         const node_bytes nodes(state_root::tree_shape::of(tree_.tree().nodes()));
         measured_.add("inner_node_ratio", metric::ratio, nodes.places / nodes.dense_places);
         measured_.add("node_bytes_ratio", metric::ratio, nodes.bytes / nodes.dense_bytes);
@@ -251,6 +259,8 @@ public:
     void run_round() {
         measure_updates("update_50000", many_changes, 1);
         measure_updates("update_800", changes_of_block, blocks_per_round);
+        measure_updates_by_id("by_id_update_50000", many_changes, 1);
+        measure_updates_by_id("by_id_update_800", changes_of_block, blocks_per_round);
         measure_proofs();
     }
 
@@ -316,7 +326,29 @@ private:
                       helped.allocations / changes);
     }
 
+    /// The same blocks' changes in the tree by id, and the root.
+    void measure_updates_by_id(const std::string& name, std::uint32_t count, std::uint32_t blocks) {
+        for (const auto& [threads, pool] :
+             {std::pair("_one_thread", static_cast<thread_pool*>(nullptr)),
+              std::pair("_two_threads", &pool_)}) {
+            double ns = 0;
+            for (std::uint32_t block = 0; block < blocks; ++block) {
+                throw_if_interrupted();
+                std::vector<state_root::leaf_update> changes;
+                for (const state_root::leaf_change& one : change(count))
+                    changes.push_back({one.id, objects_.content(one.id)});
+                std::ranges::sort(changes, {}, &state_root::leaf_update::id);
+                ns += nanoseconds([&] {
+                    by_id_.update(0, changes, pool);
+                    root_by_id_ = by_id_.root();
+                });
+            }
+            measured_.add(name + threads, metric::ns, ns / blocks);
+        }
+    }
+
     void measure_proofs() {
+        measure_proofs_by_id();
         const auto& nodes = tree_.tree().nodes();
         const sha256_digest root = tree_.tree().root();
         const auto content = [&](std::string_view, std::uint32_t id) {
@@ -344,6 +376,28 @@ private:
         measured_.add("verify_p99", metric::ns, verifying.at(99));
         measured_.add("proof_bytes", metric::bytes, bytes.at(50));
         measured_.add("proof_bytes_largest", metric::bytes, bytes.at(100));
+    }
+
+    void measure_proofs_by_id() {
+        spread making;
+        spread verifying;
+        spread bytes;
+        for (std::uint32_t i = 0; i < proofs_per_round; ++i) {
+            const std::uint32_t id = random_id();
+            std::vector<std::byte> proof;
+            making.add(nanoseconds([&] { proof = by_id_.prove(0, id); }));
+            const sha256_digest own = by_id_.objects(0).leaf(id);
+            proof_result found = proof_result::invalid;
+            verifying.add(nanoseconds([&] {
+                found = state_root::state_tree::verify(root_by_id_, versioned_objects::type, id,
+                                                       own, proof);
+            }));
+            require_figures(found == proof_result::included, "a proof does not hold");
+            bytes.add(static_cast<double>(proof.size()));
+        }
+        measured_.add("by_id_prove", metric::ns, making.at(50));
+        measured_.add("by_id_verify", metric::ns, verifying.at(50));
+        measured_.add("by_id_proof_bytes", metric::bytes, bytes.at(50));
     }
 
     void measure_root_from_scratch() {
@@ -380,6 +434,8 @@ private:
     std::filesystem::path place_;
     versioned_objects objects_;
     root_tree tree_;
+    state_root::state_tree by_id_{{std::string(versioned_objects::type)}};
+    sha256_digest root_by_id_{};
     thread_pool pool_{1};
     measurements measured_;
     std::mt19937_64 random_{1};

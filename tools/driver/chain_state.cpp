@@ -292,7 +292,9 @@ void chain_state::parts::apply_run(run_of_blocks run, std::size_t& at) {
     remember(run);
     if (root) root->note_revision();
     all.push();
-    state.commit(state.revision());
+    // Followers are told of a step while the next one is applied.
+    const bool is_followed = feeding && feeding->so_far().is_followed;
+    state.commit(state.revision() - (is_followed ? 1 : 0));
 }
 
 /// Applies each block in its own session, which records its changes.

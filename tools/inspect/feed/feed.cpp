@@ -38,6 +38,7 @@ struct feed_call : state_call {
     bool shows_cursors = false;
     std::string cursor;
     std::string dropped;
+    std::optional<revision_number> from;
 };
 
 std::string_view name_of(object_change::kind what) {
@@ -48,6 +49,10 @@ std::string_view name_of(object_change::kind what) {
         return "modified";
     case object_change::kind::removed:
         return "removed";
+    case object_change::kind::archived:
+        return "archived";
+    case object_change::kind::unarchived:
+        return "unarchived";
     }
     return "unknown";
 }
@@ -112,8 +117,7 @@ private:
         for (const object_change& each : one.changes)
             fmt::format_to(
                 to, "  {} {} {} {}\n", name_of(each.what), types_[each.type].name, each.id,
-                object(each.type, each.what == object_change::kind::removed ? one.before(each)
-                                                                            : one.after(each)));
+                object(each.type, one.after(each).empty() ? one.before(each) : one.after(each)));
     }
 
     const std::deque<type_schema>& types_;
@@ -227,6 +231,12 @@ exit_code run_feed(const feed_call& asked) {
     if (asked.shows_cursors) return show_cursors(asked);
     try {
         if (!asked.cursor.empty()) return print_for_cursor(asked);
+        if (asked.from) {
+            feed::follower from(asked.state, *asked.from);
+            return print_entries(
+                from, asked, "that was not told yet; --follow tells of it when it is",
+                [&] { return std::optional(from.position()); }, [] {});
+        }
         log_reader from(asked.state, log_reader::start::irreversible);
         return print_entries(
             from, asked, "no block can be undone; --follow tells of those that come",
@@ -234,7 +244,7 @@ exit_code run_feed(const feed_call& asked) {
     } catch (const too_old_error& problem) {
         spdlog::error("{}", problem.what());
     } catch (const feed::too_far_behind_error& problem) {
-        spdlog::error("{}; --drop removes the cursor", problem.what());
+        spdlog::error("{}{}", problem.what(), asked.from ? "" : "; --drop removes the cursor");
     }
     return exit_code::moved;
 }
@@ -246,11 +256,15 @@ void declare_feed(command& verb) {
     verb.add_flag("--follow", asked->is_followed,
                   "Go on with each new block, until a signal ends it");
     verb.add_flag("--json", asked->json, "Print JSON lines, with objects before and after");
-    verb.add_option(
+    auto& cursor = verb.add_option(
             "--cursor", asked->cursor,
             "Print from where this cursor is, and move it on; the node keeps for it what it "
             "has not read. A new one begins at the newest block")
         .value_name("NAME");
+    verb.add_option("--from", asked->from,
+                    "Print what the feed's files have from this revision on, for no cursor")
+        .value_name("REVISION")
+        .excludes(cursor);
     verb.add_flag("--cursors", asked->shows_cursors,
                   "Print who follows the feed's files, and how far each is behind");
     verb.add_option("--drop", asked->dropped,
