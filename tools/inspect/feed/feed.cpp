@@ -256,11 +256,12 @@ void declare_feed(command& verb) {
     verb.add_flag("--follow", asked->is_followed,
                   "Go on with each new block, until a signal ends it");
     verb.add_flag("--json", asked->json, "Print JSON lines, with objects before and after");
-    auto& cursor = verb.add_option(
-            "--cursor", asked->cursor,
-            "Print from where this cursor is, and move it on; the node keeps for it what it "
-            "has not read. A new one begins at the newest block")
-        .value_name("NAME");
+    auto& cursor =
+        verb.add_option(
+                "--cursor", asked->cursor,
+                "Print from where this cursor is, and move it on; the node keeps for it what it "
+                "has not read. A new one begins at the newest block")
+            .value_name("NAME");
     verb.add_option("--from", asked->from,
                     "Print what the feed's files have from this revision on, for no cursor")
         .value_name("REVISION")
