@@ -160,8 +160,8 @@ class Told:
             for one in entry.get("changes", []):
                 place = one["type"], one["id"]
                 assert self.known.get(place, one["before"]) == one["before"]
-                assert (one["before"] is None) == (one["change"] == "created")
-                assert (one["after"] is None) == (one["change"] == "removed")
+                assert (one["before"] is None) == (one["change"] in ("created", "unarchived"))
+                assert (one["after"] is None) == (one["change"] in ("removed", "archived"))
                 self.known[place] = one["after"]
 
     def require_state(self, inspect, state, dump):
@@ -216,6 +216,11 @@ def test_a_cursor_leads_through_kills_of_the_node_and_of_its_follower(
     assert told.told > 20
     told.require_state(inspect, node.state, scratch / "dump")
     assert [one["name"] for one in inspect.json("feed", node.state, "--cursors")["cursors"]] == ["index"]
+    last = inspect("feed", node.state, "--from", told.blocks[-1], "--json").out.splitlines()
+    assert [json.loads(one)["block"] for one in last if "block" in one] == told.blocks[-1:]
+    gone = inspect("feed", node.state, "--from", 1, code=6).err
+    assert "revision 1 is not there any more" in gone
+    inspect("feed", node.state, "--from", 1, "--cursor", "index", code=2)
     inspect("feed", node.state, "--drop", "index")
     assert inspect.json("feed", node.state, "--cursors")["cursors"] == []
     inspect("feed", node.state, "--drop", "index", code=2)

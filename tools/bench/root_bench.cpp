@@ -24,6 +24,7 @@
 #include <memory>
 #include <new>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -326,7 +327,7 @@ private:
                       helped.allocations / changes);
     }
 
-    /// The same blocks' changes in the tree by id, and the root.
+    /// As many changes in the tree by id, and its root.
     void measure_updates_by_id(const std::string& name, std::uint32_t count, std::uint32_t blocks) {
         for (const auto& [threads, pool] :
              {std::pair("_one_thread", static_cast<thread_pool*>(nullptr)),
@@ -334,10 +335,14 @@ private:
             double ns = 0;
             for (std::uint32_t block = 0; block < blocks; ++block) {
                 throw_if_interrupted();
+                std::set<std::uint32_t> ids;
+                while (ids.size() < count)
+                    ids.insert(random_id());
                 std::vector<state_root::leaf_update> changes;
-                for (const state_root::leaf_change& one : change(count))
-                    changes.push_back({one.id, objects_.content(one.id)});
-                std::ranges::sort(changes, {}, &state_root::leaf_update::id);
+                for (const std::uint32_t id : ids) {
+                    changes.push_back({id, by_id_.objects(0).leaf(id)});
+                    changes.back().leaf[random_() % 32] ^= std::byte{1};
+                }
                 ns += nanoseconds([&] {
                     by_id_.update(0, changes, pool);
                     root_by_id_ = by_id_.root();
