@@ -161,6 +161,7 @@ proof_result state_tree::verify(const sha256_digest& root, std::string_view type
         height = way.size();
     } else if (kind == is_beyond) {
         height = std::to_integer<std::uint64_t>(from.byte());
+        if (height > highest || height % 4 != 0) return proof_result::invalid;
         objects = from.digest();
     } else {
         return proof_result::invalid;

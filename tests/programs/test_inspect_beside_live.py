@@ -218,8 +218,8 @@ def test_a_cursor_leads_through_kills_of_the_node_and_of_its_follower(
     assert [one["name"] for one in inspect.json("feed", node.state, "--cursors")["cursors"]] == ["index"]
     last = inspect("feed", node.state, "--from", told.blocks[-1], "--json").out.splitlines()
     assert [json.loads(one)["block"] for one in last if "block" in one] == told.blocks[-1:]
-    gone = inspect("feed", node.state, "--from", 1, code=6).err
-    assert "revision 1 is not there any more" in gone
+    gone = inspect("feed", node.state, "--from", 0, code=6).err
+    assert "revision 0 is not there any more" in gone
     inspect("feed", node.state, "--from", 1, "--cursor", "index", code=2)
     inspect("feed", node.state, "--drop", "index")
     assert inspect.json("feed", node.state, "--cursors")["cursors"] == []

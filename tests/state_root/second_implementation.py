@@ -119,6 +119,8 @@ def verify(root, name, place, record, proof):
         number, types = int.from_bytes(at.take(4), "little"), at.path()
     except Malformed:
         return "invalid"
+    if height > 32 or height % 4:
+        return "invalid"
     is_within = height != 0 and place >> height == 0
     if at.left or is_within != (kind == 0) or not types or number >> len(types):
         return "invalid"

@@ -176,6 +176,12 @@ TEST_CASE("there is one way to write a proof") {
     bytes odd_height = proof;
     odd_height[2] = std::byte{3};
     CHECK(result_of(odd_height) == proof_result::invalid);
+    bytes beyond = tree.prove(0, 1'000'000); // 02 01, height 4, root
+    CHECK(state_tree::verify(tree.root(), "account", 1'000'000, {}, beyond) ==
+          proof_result::excluded);
+    beyond[2] = std::byte{68};
+    CHECK(state_tree::verify(tree.root(), "account", 1'000'000, {}, beyond) ==
+          proof_result::invalid);
 }
 
 TEST_CASE("a root tells types without objects from types that it does not commit to") {
