@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 
 using namespace chainbase;
 using namespace chainbase::test;
@@ -62,7 +63,11 @@ public:
             const bool is_told_archived = told_.archived().contains({type, number});
             REQUIRE(told_.objects().contains({type, number}) == is_in_memory);
             if (is_in_memory) REQUIRE_FALSE(is_told_archived);
-            if (is_object && !is_in_memory) REQUIRE(is_told_archived);
+            if (is_object && !is_in_memory) {
+                REQUIRE(is_told_archived);
+                was_archived_.insert(number);
+            }
+            if (is_told_archived) REQUIRE(was_archived_.contains(number));
             if (!is_object && !is_told_archived) ++removed_in_memory;
         }
     }
@@ -73,6 +78,7 @@ private:
     random_source& random_;
     feed::log_reader reader_;
     told_objects told_;
+    std::set<std::uint32_t> was_archived_; ///< at the end of a block
     int written_ = 0;
 };
 
