@@ -353,56 +353,46 @@ private:
     }
 
     void measure_proofs() {
-        measure_proofs_by_id();
         const auto& nodes = tree_.tree().nodes();
         const sha256_digest root = tree_.tree().root();
         const auto content = [&](std::string_view, std::uint32_t id) {
             return objects_.content(id);
         };
-        spread making;
-        spread verifying;
-        spread bytes;
-        for (std::uint32_t i = 0; i < proofs_per_round; ++i) {
-            const std::uint32_t id = random_id();
-            std::vector<std::byte> proof;
-            making.add(nanoseconds(
-                [&] { proof = state_root::prove(nodes, versioned_objects::type, id, content); }));
-            const sha256_digest own = objects_.content(id);
-            proof_result found = proof_result::invalid;
-            verifying.add(nanoseconds([&] {
-                found = state_root::verify(root, versioned_objects::type, id, own, proof);
-            }));
-            require_figures(found == proof_result::included, "a proof does not hold");
-            bytes.add(static_cast<double>(proof.size()));
-        }
-        measured_.add("prove", metric::ns, making.at(50));
-        measured_.add("prove_p99", metric::ns, making.at(99));
-        measured_.add("verify", metric::ns, verifying.at(50));
-        measured_.add("verify_p99", metric::ns, verifying.at(99));
-        measured_.add("proof_bytes", metric::bytes, bytes.at(50));
-        measured_.add("proof_bytes_largest", metric::bytes, bytes.at(100));
+        const std::string_view type = versioned_objects::type;
+        measure_proofs(
+            "", [&](std::uint32_t id) { return state_root::prove(nodes, type, id, content); },
+            [&](std::uint32_t id) { return objects_.content(id); },
+            [&](std::uint32_t id, const sha256_digest& own, const std::vector<std::byte>& proof) {
+                return state_root::verify(root, type, id, own, proof);
+            });
+        measure_proofs(
+            "by_id_", [&](std::uint32_t id) { return by_id_.prove(0, id); },
+            [&](std::uint32_t id) { return by_id_.objects(0).leaf(id); },
+            [&](std::uint32_t id, const sha256_digest& own, const std::vector<std::byte>& proof) {
+                return state_root::state_tree::verify(root_by_id_, type, id, own, proof);
+            });
     }
-
-    void measure_proofs_by_id() {
+    template <typename Prove, typename Own, typename Verify>
+    void measure_proofs(const std::string& of, Prove&& prove, Own&& own, Verify&& verify) {
         spread making;
         spread verifying;
         spread bytes;
         for (std::uint32_t i = 0; i < proofs_per_round; ++i) {
             const std::uint32_t id = random_id();
             std::vector<std::byte> proof;
-            making.add(nanoseconds([&] { proof = by_id_.prove(0, id); }));
-            const sha256_digest own = by_id_.objects(0).leaf(id);
+            making.add(nanoseconds([&] { proof = prove(id); }));
+            const sha256_digest digest = own(id);
             proof_result found = proof_result::invalid;
-            verifying.add(nanoseconds([&] {
-                found = state_root::state_tree::verify(root_by_id_, versioned_objects::type, id,
-                                                       own, proof);
-            }));
+            verifying.add(nanoseconds([&] { found = verify(id, digest, proof); }));
             require_figures(found == proof_result::included, "a proof does not hold");
             bytes.add(static_cast<double>(proof.size()));
         }
-        measured_.add("by_id_prove", metric::ns, making.at(50));
-        measured_.add("by_id_verify", metric::ns, verifying.at(50));
-        measured_.add("by_id_proof_bytes", metric::bytes, bytes.at(50));
+        measured_.add(of + "prove", metric::ns, making.at(50));
+        measured_.add(of + "prove_p99", metric::ns, making.at(99));
+        measured_.add(of + "verify", metric::ns, verifying.at(50));
+        measured_.add(of + "verify_p99", metric::ns, verifying.at(99));
+        measured_.add(of + "proof_bytes", metric::bytes, bytes.at(50));
+        measured_.add(of + "proof_bytes_largest", metric::bytes, bytes.at(100));
     }
 
     void measure_root_from_scratch() {
