@@ -73,6 +73,8 @@ rocksdb::IngestExternalFileOptions how_to_ingest() {
 rocksdb::WalFilter::WalProcessingOption
 gapless_log::LogRecordFound(unsigned long long, const std::string& log,
                             const rocksdb::WriteBatch& batch, rocksdb::WriteBatch*, bool*) {
+    // Recovery itself may write one, whose number a file that is taken in gets, too.
+    if (batch.Count() == 0) return WalProcessingOption::kContinueProcessing;
     const auto number = load_little<std::uint64_t>( // a batch begins with its first write's
         std::as_bytes(std::span(batch.Data())).data());
     if (next_ != 0 && number > next_) {

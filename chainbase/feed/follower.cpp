@@ -53,6 +53,7 @@ private:
     feed_reader::record record_;
     std::deque<type_schema> types_;
     bool knows_types_ = false;
+    std::optional<revision_number> from_; ///< what is below is passed over, until that is reached
     feed_position at_ = 0;
     revision_number revision_ = 0;
 };
@@ -71,24 +72,30 @@ follower::following::following(const fs::path& state, const std::string& name, d
 }
 
 follower::following::following(const fs::path& state, revision_number from, disk* on)
-    : on_(on ? *on : disk::of_system()), folder_(feed_folder(state)), revision_(from - 1) {
+    : on_(on ? *on : disk::of_system()), folder_(feed_folder(state)), from_(from),
+      revision_(std::max<revision_number>(from, 0) - 1) {
+    open_options options;
+    options.mode = open_mode::read_only;
+    state_opening(state, options).find_for_reading();
     const feed_position end = this->end();
-    if (!reader_)
+    const std::vector<feed_position> files = entries_files(on_, folder_);
+    if (!reader_ || files.empty())
         throw usage_error(folder_.string() +
                           ": nothing is kept, since nobody follows; a cursor begins it");
     std::optional<revision_number>
         first; // what is told without a break until the end begins behind
     constexpr feed_position nowhere = UINT64_MAX;
     feed_position found = nowhere;
-    for (at_ = entries_files(on_, folder_).at(0); at_ < end; at_ = record_.end) {
+    for (at_ = files.front(); at_ < end; at_ = record_.end) {
         if (!reader_->read(at_, record_)) throw_damaged(at_);
         const feed_record& head = record_.head;
         if (head.what == feed_record::begin) {
             first = head.revision;
             found = nowhere;
         }
+        if (!first)
+            first = head.revision; // of the types, with which a file begins: the block before
         if (head.what != feed_record::block && head.what != feed_record::pop) continue;
-        if (!first) first = head.revision - (head.what == feed_record::block ? 1 : 0);
         if (found == nowhere && head.revision >= from) found = at_;
     }
     if (!first || *first >= from)
@@ -172,6 +179,11 @@ bool follower::following::next(entry& into) {
             at_ = end_of_record;
             continue;
         }
+        if (from_ && head.revision < *from_) {
+            at_ = end_of_record;
+            continue;
+        }
+        from_.reset();
         into.revision = head.revision;
         into.serial = head.serial;
         into.changes.clear();

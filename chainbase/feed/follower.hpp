@@ -34,9 +34,9 @@ public:
     /// the state for reading throws, access_error for a state that this user may only read,
     /// io_error, damaged_error.
     follower(const std::filesystem::path& state, const std::string& name, disk* on = nullptr);
-    /// Reads what the files have from the first entry of a revision on, or a later one; nothing is
-    /// kept for it. Throws too_far_behind_error when they have it no more, or not without a break,
-    /// usage_error when nobody follows the state, and the same.
+    /// Reads what the files have from the first entry of this revision or a later one on, which may
+    /// not be there yet; nothing is kept for it. Throws too_far_behind_error when they have it no
+    /// more, or not without a break, usage_error when nobody follows the state, and the same.
     follower(const std::filesystem::path& state, revision_number from, disk* on = nullptr);
     ~follower();
     follower(const follower&) = delete;

@@ -2,12 +2,10 @@
 
 #include <chainbase/state_root/sha256.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -43,12 +41,11 @@ struct leaf_update {
 
 /// A binary Merkle tree over digests by id, in this process' memory.
 ///
-///     root ... level 4            page of 16 ids:     16 digests of objects or pages, those there
-///     are
-///         |                                            8 hashed anew when one of them changes
-///       pages of level 1                               4 kept
-///         |                                            2 kept
-///       pages of level 0: objects                      1 kept by the page above
+///     root                        a page: 16 digests of objects or pages, as far as they exist
+///         |                                8 hashed anew when one of them changes
+///       pages of level 1                   4 kept
+///         |                                2 kept
+///       pages of level 0: objects          1 kept by the page above
 ///
 /// Ids that were given out in order lie side by side, so there are no keys, and a page has what is
 /// there of it: 49 bytes an object where no ids are missing.

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <vector>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -281,8 +280,15 @@ void hash_by(std::span<const digest_pair> pairs) noexcept {
     Way::run(some);
 }
 
-std::vector<sha256_way> find_ways() {
-    std::vector<sha256_way> found;
+struct known_ways {
+    std::array<sha256_way, 3> all;
+    std::size_t count = 0;
+
+    void push_back(sha256_way way) noexcept { all[count++] = way; }
+};
+
+known_ways find_ways() noexcept {
+    known_ways found{};
 #if defined(__x86_64__)
     unsigned a = 0, b = 0, c = 0, d = 0;
     constexpr unsigned sha_bit = 1u << 29;
@@ -311,8 +317,8 @@ std::string_view name_of(sha256_way way) noexcept {
 }
 
 std::span<const sha256_way> sha256_ways() noexcept {
-    static const std::vector<sha256_way> found = find_ways();
-    return found;
+    static const known_ways found = find_ways();
+    return std::span(found.all).first(found.count);
 }
 
 void hash_pairs(std::span<const digest_pair> pairs, sha256_way way) noexcept {

@@ -434,6 +434,34 @@ TEST_CASE("a log whose first write a power cut tore is the end, if nothing there
         }
 }
 
+TEST_CASE("large and small batches after a torn end: all that was synced is there after a kill") {
+    scratch_folder folder;
+    store_options options;
+    options.ingest_rows = 50;
+    const auto copy_as_killed = [&](const char* from, const char* to) {
+        fs::copy(folder / from, folder / to, fs::copy_options::recursive);
+    };
+    {
+        const auto s = open_store(folder / "a", options);
+        put_rows(*s, 0, 20);
+        s->sync();
+        put_rows(*s, 20, 30);
+        copy_as_killed("a", "torn");
+    }
+    const fs::path log = log_of(folder / "torn");
+    fs::resize_file(log, fs::file_size(log) - 3);
+    {
+        const auto s = open_store(folder / "torn", options);
+        CHECK(s->count(table_id{0}) == 20);
+        put_rows(*s, 20, 120);
+        put_rows(*s, 120, 121);
+        s->sync();
+        copy_as_killed("torn", "killed");
+    }
+    const auto s = open_store(folder / "killed", options);
+    CHECK(s->count(table_id{0}) == 121);
+}
+
 TEST_CASE("logs that are needed no more may have gaps among them: a kill while they are deleted") {
     scratch_folder folder;
     write_and_die(folder / "a", 100, 100);

@@ -253,6 +253,12 @@ TEST_CASE_METHOD(seeded, "memory runs out while a tree is updated: all of it is 
         }
         return made;
     };
+    bool fails_at_first = true; // also what a process does once
+    for (std::int64_t n = 0; fails_at_first; ++n) {
+        id_tree first;
+        const updates some = any_updates(200, 0);
+        fails_at_first = falls_short(n, false, [&] { first.update(some); });
+    }
     for (const bool lasts : {false, true})
         for (const std::uint32_t end : {200u, 5'000u}) { // the second one makes the tree higher
             const updates before = any_updates(200, 0);

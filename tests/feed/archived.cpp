@@ -1,6 +1,7 @@
 // What leaves memory for the archive is told apart from what is removed, also when it comes back.
 
 #include <archive/lifecycle.hpp>
+#include <chainbase/feed/feed_files.hpp>
 #include <chainbase/feed/log_reader.hpp>
 
 #include <catch2/catch.hpp>
@@ -103,4 +104,35 @@ TEST_CASE_METHOD(seeded,
     CHECK(world.archived > 50);
     CHECK(world.unarchived > 5);
     CHECK(world.removed_in_memory > 0);
+}
+
+TEST_CASE("a record has each kind of change") {
+    using kind = feed::object_change::kind;
+    feed::entry told{feed::entry::kind::block, 7, 9, {}, {}};
+    for (const kind what :
+         {kind::created, kind::modified, kind::removed, kind::archived, kind::unarchived}) {
+        feed::object_change one{3, static_cast<std::uint32_t>(what), what, told.content.size(), 0,
+                                0};
+        const bool is_new = what == kind::created || what == kind::unarchived;
+        const bool goes = what == kind::removed || what == kind::archived;
+        if (!is_new) told.content.resize(told.content.size() + 4);
+        one.after_at = told.content.size();
+        if (!goes) told.content.resize(told.content.size() + 5);
+        one.end = told.content.size();
+        told.changes.push_back(one);
+    }
+    for (const feed::entry& each : {told, feed::pop_of(told)}) {
+        feed::feed_reader::record written;
+        written.head.changes = each.changes.size();
+        feed::encode(each, written.body);
+        feed::entry read;
+        feed::decode(written, read);
+        REQUIRE(read.changes.size() == each.changes.size());
+        CHECK(read.content == each.content);
+        for (std::size_t i = 0; i < each.changes.size(); ++i) {
+            CHECK(read.changes[i].what == each.changes[i].what);
+            CHECK(read.changes[i].type == 3);
+            CHECK(read.before(read.changes[i]).size() == each.before(each.changes[i]).size());
+        }
+    }
 }

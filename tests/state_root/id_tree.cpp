@@ -8,7 +8,6 @@
 #include <tests/support/seeded.hpp>
 
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <set>
 #include <span>

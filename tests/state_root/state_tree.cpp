@@ -2,7 +2,6 @@
 
 #include <chainbase/state_root/state_tree.hpp>
 
-#include <boost/algorithm/hex.hpp>
 #include <catch2/catch.hpp>
 #include <tests/support/seeded.hpp>
 #include <tests/support/temporary_folder.hpp>

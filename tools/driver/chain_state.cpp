@@ -73,6 +73,7 @@ struct chain_state::parts {
     /// null: the state has no root, or has one that is_root_to_go
     std::unique_ptr<chain_root> root;
     std::optional<feed::writer> feeding; ///< what blocks change, to followers
+    bool is_step_open = false;           ///< the last step of a run is not committed yet
     bool is_root_to_go = false;
     bool is_out_of_space =
         false; ///< the last block failed for that: closing may, for the same reason
@@ -162,6 +163,7 @@ struct chain_state::parts {
     }
     void apply(const decoded_block& next);
     void apply_run(run_of_blocks run, std::size_t& at);
+    void end_step();
     void apply_with_root(run_of_blocks run, std::size_t& at);
     void apply_if_possible(run_of_blocks run);
     struct difference {
@@ -181,6 +183,7 @@ void chain_state::parts::close() {
         const write_turn turn(state.memory());
         pending.reset();
     }
+    end_step();
     feeding.reset();
     root.reset();
     model.reset(); // it may still be writing rows
@@ -293,8 +296,14 @@ void chain_state::parts::apply_run(run_of_blocks run, std::size_t& at) {
     if (root) root->note_revision();
     all.push();
     // Followers are told of a step while the next one is applied.
-    const bool is_followed = feeding && feeding->so_far().is_followed;
-    state.commit(state.revision() - (is_followed ? 1 : 0));
+    is_step_open = feeding && feeding->so_far().is_followed;
+    state.commit(state.revision() - (is_step_open ? 1 : 0));
+}
+
+void chain_state::parts::end_step() {
+    if (!std::exchange(is_step_open, false)) return;
+    const write_turn turn(state.memory());
+    state.commit(state.revision());
 }
 
 /// Applies each block in its own session, which records its changes.
@@ -457,6 +466,10 @@ void chain_state::apply_irreversible(run_of_blocks run) {
         if (at < run.size()) parts_->apply_if_possible(run.first(at));
         parts_->naming(failed, [&] { std::rethrow_exception(failure); });
     }
+}
+
+void chain_state::end_steps() {
+    parts_->end_step();
 }
 
 void chain_state::pop() {

@@ -100,10 +100,13 @@ public:
     void apply(const decoded_block& next);
     void apply(const block& next);
 
-    /// Applies irreversible blocks as one step: a kill undoes all of them. When this throws, the
-    /// state is after the last block before the named one, or, when a disk or memory is at fault,
-    /// possibly before the whole run.
+    /// Applies irreversible blocks as one step: a kill undoes all of them. While somebody follows
+    /// the state's feed, they can no longer be undone when the next step or end_steps() is done.
+    /// When this throws, the state is after the last block before the named one, or, when a disk or
+    /// memory is at fault, possibly before the whole run.
     void apply_irreversible(run_of_blocks run);
+    /// Makes the last step irreversible.
+    void end_steps();
 
     /// Pops the last block. Throws usage_error when it cannot be undone.
     void pop();

@@ -339,6 +339,7 @@ replay_report replay(const replay_options& options, const catch_interruption& si
     const outcome how = roots.is_same()
                             ? apply_blocks(state, feed, log, options, signals, roots, shown)
                             : outcome::other_root;
+    state.end_steps();
     if (how == outcome::end_of_log) state.finish();
     const double seconds = shown.seconds();
     const bool has_all = options.stop_at && *options.stop_at <= state.head();
