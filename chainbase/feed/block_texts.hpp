@@ -43,7 +43,7 @@ public:
         block_texts& all_;
         log_time time_;
     };
-    /// While this is there.
+    /// Valid as long as this object.
     [[nodiscard]] as_of at(log_time time) { return {*this, time}; }
 
     /// How many were asked for so far, found or not, and empty ones.

@@ -109,13 +109,13 @@ private:
     std::deque<type_schema> types_;
     std::deque<archive::described_record> records_;
     std::vector<bool> has_texts_; ///< by type; true: it may
-    /// By the types in which a life cycle (archive/lifecycle.md) keeps what left the one named.
-    struct left_object {
+    /// Which objects the entries of a life cycle (archive/lifecycle.md) name, by the entries' type.
+    struct departure {
         std::uint32_t type;   ///< of the object
         std::uint32_t offset; ///< of its id in the value
         bool is_removed;      ///< else it was retired
     };
-    std::map<std::uint32_t, left_object> left_;
+    std::map<std::uint32_t, departure> departures_;
     std::unordered_map<std::uint64_t, std::uint32_t> type_of_; ///< by window of the objects
     /// Of the blocks that may be undone, and the newest one that may not.
     std::deque<told_end> ends_;
@@ -218,8 +218,8 @@ void log_reader::reading::note_life_cycles() {
             if (kept == types_.end()) continue;
             const auto id = std::ranges::find(kept->fields, "object", &type_schema::field::name);
             if (id == kept->fields.end() || id->bytes != sizeof(std::uint32_t)) continue;
-            left_[static_cast<std::uint32_t>(kept - types_.begin())] = {type, id->offset,
-                                                                        is_removed};
+            departures_[static_cast<std::uint32_t>(kept - types_.begin())] = {type, id->offset,
+                                                                              is_removed};
         }
 }
 
@@ -463,8 +463,8 @@ std::set<std::pair<std::uint32_t, std::uint32_t>>
 log_reader::reading::archived_in(const block& of) const {
     std::set<std::pair<std::uint32_t, std::uint32_t>> archived, removed;
     for (const touched& one : of.objects) {
-        const auto kept = left_.find(one.type);
-        if (kept == left_.end()) continue;
+        const auto kept = departures_.find(one.type);
+        if (kept == departures_.end()) continue;
         const auto& [type, offset, is_removed] = kept->second;
         if (is_removed ? one.existed || !one.exists : !one.existed || one.exists) continue;
         std::uint32_t id = 0;
