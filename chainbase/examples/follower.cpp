@@ -56,10 +56,11 @@ BOOST_DESCRIBE_STRUCT(copied, (), (id, account, balance))
 struct place {
     chainbase::id<place> id;
     std::uint64_t position = 0;
+    chainbase::revision_number irreversible = 0; ///< nothing up to there is undone any more
 
     using keys = chainbase::keys<>;
 };
-BOOST_DESCRIBE_STRUCT(place, (), (id, position))
+BOOST_DESCRIBE_STRUCT(place, (), (id, position, irreversible))
 
 constexpr std::uint32_t accounts = 100;
 constexpr chainbase::revision_number last_block = 2'000;
@@ -99,8 +100,9 @@ void follow(const fs::path& node, const fs::path& own) {
         all.push();
         copy.commit(copy.revision());
     }
-    from.go_to(copy.get(chainbase::id<place>(0)).position);
-    for (entry one; one.what != entry::kind::irreversible || one.revision < last_block;) {
+    const place& now = copy.get(chainbase::id<place>(0));
+    from.go_to(now.position);
+    for (entry one; now.irreversible < last_block;) {
         if (!from.next(one)) {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
             continue;
@@ -108,8 +110,10 @@ void follow(const fs::path& node, const fs::path& own) {
         auto step = copy.start_session(); // the objects and the place, or neither
         for (const auto& each : one.changes)
             if (from.types()[each.type].name == "account") set(copy, each.id, one.after(each));
-        copy.modify(copy.get(chainbase::id<place>(0)),
-                    [&](place& here) { here.position = from.position(); });
+        copy.modify(now, [&](place& here) {
+            here.position = from.position();
+            if (one.what == entry::kind::irreversible) here.irreversible = one.revision;
+        });
         step.push();
         copy.commit(copy.revision());
         from.keep();
