@@ -105,6 +105,7 @@ private:
     std::uint64_t asked_on_storage_ = 0;
     std::uint64_t done_ = 0;
     std::uint64_t done_on_storage_ = 0;
+    std::vector<block_name> told_; ///< blocks that may still be undone
     bool is_followed_ = false;
     bool is_writing_ = false; ///< else nobody waits for it
     bool is_stopping_ = false;
@@ -180,9 +181,10 @@ void writer::writing::require_on_storage() {
     if (is_writing_) wait_for(lock, /*on_storage=*/true);
 }
 
-void writer::writing::before_commit(revision_number, std::uint32_t) noexcept {
+void writer::writing::before_commit(revision_number newest, std::uint32_t serial) noexcept {
     std::unique_lock lock(mutex_);
-    if (is_writing_) wait_for(lock, /*on_storage=*/false);
+    const bool is_told = std::ranges::find(told_, block_name{newest, serial}) != told_.end();
+    if (is_writing_ && !is_told) wait_for(lock, /*on_storage=*/false);
 }
 
 // --- by the thread ---
@@ -247,7 +249,12 @@ bool writer::writing::work() {
         is_told = false;
     }
     end_->flush();
+    std::vector<block_name> told;
+    const auto& blocks = end_->blocks();
+    for (auto at = blocks.rbegin(); at != blocks.rend() && at->name.revision > irreversible_; ++at)
+        told.push_back(at->name);
     const std::lock_guard lock(mutex_);
+    told_.swap(told);
     is_writing_ = true;
     now_.last_failure.clear();
     return is_told;
