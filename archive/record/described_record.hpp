@@ -36,6 +36,9 @@ public:
         return undescribed_;
     }
 
+    /// Whether append() may ask for buffers.
+    [[nodiscard]] bool has_buffers() const noexcept { return has_buffers(steps_); }
+
     /// Appends the record of an object. Throws damaged_error, naming type and field, when a text or
     /// a vector of it is in no buffer; `to` may then have a part of it.
     void append(const std::byte* object, const rows::buffer_source& buffers, byte_buffer& to) const;
@@ -57,6 +60,7 @@ private:
     };
     using steps = std::vector<step>;
 
+    [[nodiscard]] static bool has_buffers(const steps& all) noexcept;
     static void add(steps& to, const rows::value_type& type, std::uint32_t offset,
                     std::uint32_t field);
     static void add_elements(steps& to, step::kind what, const rows::value_type& type,

@@ -283,6 +283,13 @@ void described_record::run(const steps& all, const std::byte* object,
     }
 }
 
+bool described_record::has_buffers(const steps& all) noexcept {
+    return std::ranges::any_of(all, [](const step& one) {
+        return one.what == step::kind::text || one.what == step::kind::vector ||
+               has_buffers(one.of_an_element);
+    });
+}
+
 void described_record::append(const std::byte* object, const rows::buffer_source& buffers,
                               byte_buffer& to) const {
     append_number(to, fingerprint_);

@@ -6,7 +6,6 @@ namespace chainbase::feed {
 
 std::optional<std::span<const std::byte>> block_texts::content(buffer_handle handle,
                                                                log_time time) {
-    ++asked_;
     if (handle.bits == 0) return std::span<const std::byte>();
     if (!handle.in_segment() || handle.length() == 0) return std::nullopt;
     const auto found = found_.find({handle.bits, time});

@@ -46,8 +46,6 @@ public:
     /// Valid as long as this object.
     [[nodiscard]] as_of at(log_time time) { return {*this, time}; }
 
-    /// How many were asked for so far, found or not, and empty ones.
-    [[nodiscard]] std::uint64_t asked() const noexcept { return asked_; }
     /// Returns false if nothing was missing. Throws as before_images::with_images.
     [[nodiscard]] bool fetch();
 
@@ -61,7 +59,6 @@ private:
     before_images& images_;
     std::map<key, std::vector<std::byte>> found_;
     std::vector<key> missing_;
-    std::uint64_t asked_ = 0;
 };
 
 } // namespace chainbase::feed

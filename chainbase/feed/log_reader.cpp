@@ -92,7 +92,7 @@ private:
     [[nodiscard]] std::vector<block> split(const block_end& to) const;
     void find_objects(std::vector<block>& blocks);
     void find_values(std::vector<block>& blocks);
-    void find_texts(const std::vector<block>& blocks, block_texts& into);
+    void find_texts(const std::vector<block>& blocks, block_texts& into) const;
     [[nodiscard]] std::set<std::pair<std::uint32_t, std::uint32_t>>
     archived_in(const block& of) const;
     [[nodiscard]] entry told(const block& of, block_texts& texts) const;
@@ -108,7 +108,6 @@ private:
     fs::path log_;
     std::deque<type_schema> types_;
     std::deque<archive::described_record> records_;
-    std::vector<bool> has_texts_; ///< by type; true: it may
     /// Which objects the entries of a life cycle (archive/lifecycle.md) name, by the entries' type.
     struct departure {
         std::uint32_t type;   ///< of the object
@@ -229,7 +228,6 @@ void log_reader::reading::note_types() {
         type_of_.emplace(added.first_window, static_cast<std::uint32_t>(i));
         types_.push_back(added.schema);
         records_.emplace_back(types_.back());
-        has_texts_.push_back(true);
     }
     note_life_cycles();
 }
@@ -440,19 +438,17 @@ void log_reader::reading::find_values(std::vector<block>& blocks) {
 }
 
 /// Asks for what is needed.
-void log_reader::reading::find_texts(const std::vector<block>& blocks, block_texts& into) {
+void log_reader::reading::find_texts(const std::vector<block>& blocks, block_texts& into) const {
     archive::byte_buffer unused;
     for (const block& of : blocks) {
         const auto then = into.at(of.begin);
         const auto now = into.at(of.end);
         for (const touched& one : of.objects) {
-            if (!has_texts_[one.type]) continue;
             const archive::described_record& record = records_[one.type];
-            const std::uint64_t asked = into.asked();
+            if (!record.has_buffers()) continue;
             unused.clear();
             if (one.existed) record.append(of.values.data() + one.before, then, unused);
             if (one.exists) record.append(of.values.data() + one.after, now, unused);
-            has_texts_[one.type] = into.asked() != asked;
         }
     }
 }

@@ -5,6 +5,7 @@
 #include <chainbase/database.hpp>
 #include <chainbase/state_root/id_tree.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/thread_pool.hpp>
 
 #include <catch2/catch.hpp>
 #include <spdlog/sinks/null_sink.h>
@@ -253,6 +254,7 @@ TEST_CASE_METHOD(seeded, "memory runs out while a tree is updated: all of it is 
         }
         return made;
     };
+    thread_pool pool(1);
     bool fails_at_first = true; // also what a process does once
     for (std::int64_t n = 0; fails_at_first; ++n) {
         id_tree first;
@@ -276,7 +278,7 @@ TEST_CASE_METHOD(seeded, "memory runs out while a tree is updated: all of it is 
                 bool threw = false;
                 fails = falls_short(n, lasts, [&] {
                     threw = true;
-                    tree.update(change);
+                    tree.update(change, end == 200 ? nullptr : &pool);
                     threw = false;
                 });
                 const id_tree& as = threw ? old : expected;

@@ -146,8 +146,8 @@ private:
     std::optional<writer> writer_;
 };
 
-revision_number last_revision(const std::vector<entry>& told) {
-    return told.back().revision;
+revision_number highest_revision(const std::vector<entry>& told) {
+    return std::ranges::max(told, {}, &entry::revision).revision;
 }
 
 } // namespace
@@ -208,7 +208,8 @@ TEST_CASE("who reads from a revision on is told what a cursor was told from ther
         told.emplace_back();
     told.pop_back();
     REQUIRE(told.size() > 100);
-    for (revision_number from = begin.revision() + 1; from < last_revision(told) + 3; from += 7) {
+    for (revision_number from = begin.revision() + 1; from < highest_revision(told) + 3;
+         from += 7) {
         feed::follower other(n.state(), from);
         auto expected = std::ranges::find_if(told, [&](const entry& each) {
             return each.what != entry::kind::irreversible && each.revision >= from;
@@ -222,6 +223,62 @@ TEST_CASE("who reads from a revision on is told what a cursor was told from ther
         other.keep();
     }
     REQUIRE_THROWS_AS(feed::follower(n.state(), -1), feed::too_far_behind_error);
+    REQUIRE_THROWS_AS(feed::follower(n.state() / "none", 1), error);
+
+    const revision_number later = highest_revision(told) + 5; // not there yet
+    feed::follower waiting(n.state(), later);
+    n.open();
+    for (int block = 0; block < 50; ++block)
+        n.block(random);
+    n.close();
+    entry first;
+    REQUIRE(waiting.next(first));
+    CHECK(first.revision == later);
+    for (const auto& file : fs::directory_iterator(n.state() / "feed"))
+        if (file.path().filename().string().starts_with("entries")) fs::remove(file);
+    REQUIRE_THROWS_AS(feed::follower(n.state(), later), usage_error);
+}
+
+TEST_CASE("a commit waits until its own block is told, and for no later one") {
+    const quiet_log no_messages;
+    const scratch_folder folder;
+    simulated_disk on;
+    std::atomic<bool> may_write = true;
+    on.before = [&](simulated_disk::call which, const fs::path& file) {
+        while (!may_write && which == simulated_disk::call::write &&
+               file.filename().string().starts_with("entries"))
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    database db(folder / "state");
+    db.add_type<account>("account");
+    follower one(folder / "state", "one", &on);
+    writer told(db, {.on = &on});
+    const auto block = [&](std::uint64_t number) {
+        session now = db.start_session();
+        db.create<account>([&](account& made) {
+            made.name = std::string_view(std::to_string(number));
+            made.number = number;
+        });
+        now.push();
+    };
+    block(1);
+    REQUIRE(wait_until([&] { return told.so_far().blocks == 1; }));
+    may_write = false;
+    block(2);
+    std::atomic<bool> is_asked = false;
+    std::thread opens([&] { // at last also if nobody gets to asking for block 2
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+        while (!is_asked && std::chrono::steady_clock::now() < end)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        may_write = true;
+    });
+    db.commit(1);
+    CHECK_FALSE(may_write); // it did not wait for the disk
+    is_asked = true;
+    db.commit(2);
+    CHECK(may_write);
+    opens.join();
 }
 
 TEST_CASE("a follower begins anew where the feed does not go on") {
