@@ -82,8 +82,8 @@ follower::following::following(const fs::path& state, revision_number from, disk
     if (!reader_ || files.empty())
         throw usage_error(folder_.string() +
                           ": nothing is kept, since nobody follows; a cursor begins it");
-    std::optional<revision_number>
-        first; // what is told without a break until the end begins behind
+    // The revision behind which what is told begins, without a break until the end.
+    std::optional<revision_number> first;
     constexpr feed_position nowhere = UINT64_MAX;
     feed_position found = nowhere;
     for (at_ = files.front(); at_ < end; at_ = record_.end) {
@@ -93,8 +93,8 @@ follower::following::following(const fs::path& state, revision_number from, disk
             first = head.revision;
             found = nowhere;
         }
-        if (!first)
-            first = head.revision; // of the types, with which a file begins: the block before
+        // A file begins with the types, whose record names the block before.
+        if (!first) first = head.revision;
         if (head.what != feed_record::block && head.what != feed_record::pop) continue;
         if (found == nowhere && head.revision >= from) found = at_;
     }
