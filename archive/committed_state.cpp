@@ -1,21 +1,42 @@
 #include <archive/committed_state.hpp>
 #include <archive/state_digest.hpp>
-#include <chainbase/state_root/merkle_tree.hpp>
+#include <chainbase/state_root/leaves_file.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/thread_pool.hpp>
 #include <undo/session_changes.hpp>
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <optional>
 #include <set>
+#include <utility>
 
 namespace chainbase::archive {
 
 namespace {
 
-/// The number of objects that a thread hashes per task.
-constexpr std::size_t objects_at_once = 32;
-/// The number of leaves of a whole state that are made at once.
-constexpr std::size_t leaves_at_once = 1'000'000;
+/// The bytes of records of a whole state that are handed to the tree at once.
+constexpr std::size_t bytes_at_once = std::size_t{4} << 20;
+
+using state_root::background_tree;
+using state_root::committed_type;
+using state_root::object_changes;
+using state_root::recorded_root;
+using state_root::state_tree;
+
+/// undo_log::serial() as it was when the session of this revision was the newest.
+std::optional<std::uint32_t> serial_of(undo_log& log, revision_number revision) {
+    struct marks : undo_log_view {
+        using undo_log_view::mark_at;
+        using undo_log_view::undo_log_view;
+    };
+    const auto place = log.find_session(revision);
+    if (!place) return std::nullopt;
+    return marks(log.file()).mark_at(*place).serial;
+}
 
 } // namespace
 
@@ -36,8 +57,10 @@ std::string state_digest::hex() const {
     return chainbase::hex(all.finish());
 }
 
-committed_state::committed_state(database& state, unsigned threads) : state_(state), tree_(state) {
-    if (threads != 0) pool_ = std::make_unique<thread_pool>(threads);
+committed_state::committed_state(database& state, unsigned threads)
+    : state_(state), threads_(threads) {
+    state.add_type<recorded_root>(recorded_root::type_name);
+    state.add_type<committed_type>(committed_type::type_name);
 }
 
 committed_state::~committed_state() = default;
@@ -63,95 +86,290 @@ void committed_state::enter(std::unique_ptr<source> made, std::string name,
     const auto place = std::ranges::upper_bound(sources_, made->name, {},
                                                 [](const auto& one) { return one->name; });
     sources_.insert(place, std::move(made));
-    number_types();
+    for (std::uint32_t number = 0; number < sources_.size(); ++number)
+        sources_[number]->number = number;
+    tree_.reset();
 }
 
-/// Numbers the types that the tree knows; others get a number in rebuild().
-void committed_state::number_types() {
-    const auto numbers = tree_.type_numbers();
+std::vector<std::string> committed_state::names() const {
+    std::vector<std::string> all;
     for (const auto& one : sources_)
-        if (const auto known = numbers.find(one->name); known != numbers.end())
-            one->number = known->second;
-}
-
-bool committed_state::has_types_of_tree() const {
-    const auto names_a_source = [](const auto& type, const auto& one) {
-        return type.first == one->name;
-    };
-    return tree_.is_of_this_format() &&
-           std::ranges::equal(tree_.type_numbers(), sources_, names_a_source);
-}
-
-bool committed_state::is_current() const {
-    return tree_.revision() == state_.revision() && has_types_of_tree();
-}
-
-void committed_state::require_tree_of(revision_number session) const {
-    const bool is_before = tree_.revision() == session - 1;
-    if ((is_before || tree_.revision() == state_.revision()) && has_types_of_tree()) return;
-    throw usage_error(state_.state() + ": state root: update(" + std::to_string(session) +
-                      "): the tree belongs to revision " + std::to_string(tree_.revision()) +
-                      " or to other types; call catch_up() before the session starts");
-}
-
-void committed_state::catch_up() {
-    if (!is_current()) rebuild();
+        all.push_back(one->name);
+    return all;
 }
 
 std::set<std::string> committed_state::types() const {
-    std::set<std::string> names;
-    for (const auto& one : sources_)
-        names.insert(one->name);
-    return names;
+    const auto all = names();
+    return {all.begin(), all.end()};
 }
 
-void committed_state::rebuild() {
-    session all = state_.start_session();
-    const std::set<std::string> names = types();
-    tree_.reset(names);
-    number_types();
-    for (const auto& one : sources_)
-        add_all(*one);
-    tree_.note_revision(state_.revision() - 1); // that after this session is squashed
-    all.squash();
+std::set<std::string> committed_state::recorded_types() const {
+    std::set<std::string> all;
+    for (const committed_type& one : state_.objects<committed_type>())
+        all.emplace(one.name.view());
+    return all;
 }
 
-template <typename Visitor>
-void committed_state::each_leaf(const source& from, Visitor&& visit) const {
-    state_root::tree_hash hash;
-    from.each([&](std::uint32_t id, const byte_buffer& content) {
-        const sha256_digest key = hash.key(from.name, id);
-        visit(state_root::leaf_change{key, hash.leaf(key, hash.content(content)), id, from.number,
-                                      true});
-    });
+// --- the record ---
+
+const recorded_root* committed_state::recorded() const {
+    const auto all = state_.objects<recorded_root>();
+    return all.begin() == all.end() ? nullptr : &*all.begin();
 }
 
-sha256_digest committed_state::recomputed() const {
-    std::vector<state_root::whole_leaf> leaves;
-    leaves.reserve(tree_.size());
-    for (const auto& one : sources_)
-        each_leaf(*one, [&](const state_root::leaf_change& leaf) {
-            leaves.push_back({leaf.key, leaf.leaf});
+sha256_digest committed_state::root() const {
+    const recorded_root* const known = recorded();
+    return known ? known->root : sha256_digest{};
+}
+
+std::uint64_t committed_state::objects() const {
+    const recorded_root* const known = recorded();
+    return known ? known->objects : 0;
+}
+
+std::uint32_t committed_state::format() const {
+    const recorded_root* const known = recorded();
+    return known ? known->format : 0;
+}
+
+bool committed_state::has_recorded_types() const {
+    const auto names_a_source = [](const committed_type& type, const auto& one) {
+        return type.name.view() == one->name;
+    };
+    const auto types = state_.objects<committed_type>();
+    return std::equal(types.begin(), types.end(), sources_.begin(), sources_.end(), names_a_source);
+}
+
+bool committed_state::is_current() const {
+    const recorded_root* const known = recorded();
+    return known && known->format == state_root::current_format &&
+           known->revision == state_.revision() && has_recorded_types();
+}
+
+void committed_state::write_record(const state_tree& tree) {
+    if (!has_recorded_types()) {
+        state_.clear<committed_type>();
+        for (const auto& one : sources_)
+            state_.create<committed_type>(
+                [&](committed_type& it) { it.name = std::string_view(one->name); });
+    }
+    for (const committed_type& one : state_.objects<committed_type>()) {
+        const state_root::id_tree& now = tree.objects(*tree.number_of(one.name.view()));
+        if (one.root == now.root() && one.height == now.height()) continue;
+        state_.modify(one, [&](committed_type& it) {
+            it.height = now.height();
+            it.objects = now.leaves();
+            it.root = now.root();
         });
-    return state_root::root_of(std::move(leaves));
+    }
+    const auto change = [&](recorded_root& it) {
+        it.format = state_root::current_format;
+        it.revision = state_.revision();
+        it.objects = tree.leaves();
+        it.root = tree.root();
+    };
+    if (const recorded_root* const known = recorded())
+        state_.modify(*known, change);
+    else
+        state_.create<recorded_root>(change);
+}
+
+void committed_state::record() {
+    write_record(tree());
+}
+
+/// In a session of its own, so that it happens as a whole.
+void committed_state::record_anew() {
+    session all = state_.start_session();
+    write_record(settled());
+    // That after this session is squashed.
+    state_.modify(*recorded(), [](recorded_root& it) { --it.revision; });
+    squash(all);
 }
 
 void committed_state::forget() {
     session all = state_.start_session();
-    tree_.reset({});
-    all.squash();
+    state_.clear<committed_type>();
+    state_.clear<recorded_root>();
+    squash(all);
     sources_.clear();
+    tree_.reset();
+    std::error_code ignored; // it is of no root that will be recorded
+    std::filesystem::remove(leaves_file(), ignored);
 }
 
-void committed_state::add_all(const source& from) {
-    std::vector<state_root::leaf_change> leaves;
-    each_leaf(from, [&](const state_root::leaf_change& leaf) {
-        leaves.push_back(leaf);
-        if (leaves.size() < leaves_at_once) return;
-        tree_.update(std::move(leaves), pool_.get());
-        leaves.clear();
-    });
-    tree_.update(std::move(leaves), pool_.get());
+// --- the tree ---
+
+void committed_state::catch_up() {
+    leave_undone_sessions();
+    if (!follows()) make_tree();
+    if (!is_current()) record_anew();
+}
+
+void committed_state::rebuild() {
+    auto made = std::make_unique<background_tree>(names(), threads_);
+    add_all(*made);
+    (void)made->settled();
+    tree_ = std::move(made);
+    begin_journal();
+    record_anew();
+}
+
+std::unique_ptr<background_tree> committed_state::tree_of_kept_leaves() const {
+    try {
+        if (auto kept = state_root::read_leaves(leaves_file(), root(), threads_))
+            return std::make_unique<background_tree>(*std::move(kept), threads_);
+    } catch (const error& problem) {
+        spdlog::warn("the state root is made from all objects: {}", problem.what());
+    }
+    return nullptr;
+}
+
+void committed_state::make_tree() {
+    const bool is_known = is_current();
+    std::unique_ptr<background_tree> made = is_known ? tree_of_kept_leaves() : nullptr;
+    if (!made) {
+        made = std::make_unique<background_tree>(names(), threads_);
+        add_all(*made);
+        const sha256_digest anew = made->settled().root();
+        if (is_known && anew != root())
+            throw damaged_error(
+                state_.state() + ": the state root is " + hex(root()) + ", and " + hex(anew) +
+                " when it is made anew from all objects: a program or a disk changed them; "
+                "`chainbase-inspect root --verify` says more; go back to a checkpoint or a backup, "
+                "or accept the objects by turning the root off and on");
+    }
+    tree_ = std::move(made);
+    begin_journal();
+}
+
+void committed_state::add_all(background_tree& to) const {
+    object_changes some;
+    for (const auto& one : sources_)
+        one->each([&](std::uint32_t id, const byte_buffer& content) {
+            some.records.insert(some.records.end(), content.begin(), content.end());
+            some.add(one->number, id, true);
+            if (some.records.size() < bytes_at_once) return;
+            (void)to.update(std::move(some));
+            some = to.empty_changes();
+        });
+    (void)to.update(std::move(some));
+}
+
+sha256_digest committed_state::recomputed() const {
+    background_tree made(names(), threads_);
+    add_all(made);
+    return made.settled().root();
+}
+
+/// A tree that lacks some changes is made anew.
+const state_tree& committed_state::settled() {
+    try {
+        return tree_->settled();
+    } catch (...) {
+        tree_.reset();
+        throw;
+    }
+}
+
+const state_tree& committed_state::tree() {
+    leave_undone_sessions();
+    if (!tree_)
+        throw usage_error(state_.state() +
+                          ": state root: there is no tree; call catch_up() before");
+    if (!stale_.empty()) (void)send({});
+    return settled();
+}
+
+std::filesystem::path committed_state::leaves_file() const {
+    return std::filesystem::path(state_.state()) / state_root::leaves_file_name;
+}
+
+void committed_state::keep_leaves() noexcept {
+    try {
+        leave_undone_sessions();
+        if (!tree_ || !is_current() || !follows()) return;
+        state_root::write_leaves(leaves_file(), tree());
+    } catch (const std::exception& problem) {
+        spdlog::warn("{}: the leaves of the state root are not kept, so the next opening reads all "
+                     "objects: {}",
+                     state_.state(), problem.what());
+    }
+}
+
+// --- what the tree follows ---
+
+revision_number committed_state::followed_revision() const noexcept {
+    return journal_.empty() ? base_ : journal_.back().revision;
+}
+
+bool committed_state::follows() const noexcept {
+    return tree_ && followed_revision() == state_.revision();
+}
+
+/// What any of the sessions that can be undone has touched counts as touched by each of them.
+void committed_state::begin_journal() {
+    undo_log& log = *state_.memory().log();
+    stale_.clear();
+    journal_.clear();
+    base_ = log.committed_revision();
+    for (revision_number one = base_ + 1; one <= log.revision(); ++one)
+        journal_.push_back({one, serial_of(log, one).value(), touched(one)});
+}
+
+/// Drops sessions from the journal that can no longer be undone; those that were are to be read
+/// again. If more was undone than the journal has, the tree is to be made anew.
+void committed_state::leave_undone_sessions() {
+    if (!tree_) return;
+    undo_log& log = *state_.memory().log();
+    const auto is_there = [&](const followed_session& one) {
+        return one.revision <= log.committed_revision() ||
+               serial_of(log, one.revision) == one.serial;
+    };
+    while (!journal_.empty() &&
+           (journal_.back().revision > log.revision() || !is_there(journal_.back()))) {
+        const auto& ids = journal_.back().touched;
+        stale_.insert(stale_.end(), ids.begin(), ids.end());
+        journal_.pop_back();
+    }
+    while (!journal_.empty() && journal_.front().revision <= log.committed_revision()) {
+        base_ = journal_.front().revision;
+        journal_.pop_front();
+    }
+    if (journal_.empty() && base_ > log.revision()) tree_.reset();
+}
+
+void committed_state::note_revision() {
+    leave_undone_sessions();
+    if (!tree_) return;
+    undo_log& log = *state_.memory().log();
+    if (followed_revision() != log.revision()) {
+        if (log.has_session())
+            journal_.push_back({log.revision(), log.serial(), {}});
+        else
+            base_ = log.revision();
+    }
+    const recorded_root* const known = recorded();
+    if (known && known->revision != log.revision())
+        state_.modify(*known, [&](recorded_root& it) { it.revision = log.revision(); });
+}
+
+/// The session below takes over the serial of the squashed one.
+void committed_state::squash(session& followed) {
+    leave_undone_sessions();
+    followed.squash();
+    if (!tree_) return;
+    undo_log& log = *state_.memory().log();
+    followed_session merged{log.revision(), log.serial(), {}};
+    bool is_followed = false;
+    for (; !journal_.empty() && journal_.back().revision >= merged.revision; journal_.pop_back()) {
+        auto& upper = merged.touched;
+        auto& lower = journal_.back().touched;
+        if (lower.size() > upper.size()) lower.swap(upper);
+        upper.insert(upper.end(), lower.begin(), lower.end());
+        is_followed = true;
+    }
+    if (is_followed) journal_.push_back(std::move(merged));
 }
 
 /// Objects that were handed over are unchanged in the tree; those removed from the archive are not
@@ -194,41 +412,54 @@ committed_state::touched(revision_number since) const {
     return all;
 }
 
-std::vector<state_root::leaf_change>
-committed_state::leaves_of(const std::vector<committed_object>& objects) const {
-    std::vector<state_root::leaf_change> leaves(objects.size());
-    const auto hash_some = [&](std::size_t number) {
-        state_root::tree_hash hash;
-        byte_buffer content;
-        const std::size_t end = std::min(objects.size(), (number + 1) * objects_at_once);
-        for (std::size_t i = number * objects_at_once; i < end; ++i) {
-            const committed_object& one = objects[i];
-            content.clear();
-            const sha256_digest key = hash.key(one.of->name, one.id);
-            leaves[i] = {key, {}, one.id, one.of->number, one.of->append(one.id, content)};
-            if (leaves[i].exists) leaves[i].leaf = hash.leaf(key, hash.content(content));
-        }
+std::shared_future<state_root::block_digests>
+committed_state::send(const std::vector<committed_object>& touched) {
+    const auto by_place = [](const committed_object& one) {
+        return std::pair(one.of->number, one.id);
     };
-    const std::size_t parts = (objects.size() + objects_at_once - 1) / objects_at_once;
-    if (pool_ && parts > 1)
-        pool_->run(parts, hash_some);
-    else
-        for (std::size_t number = 0; number < parts; ++number)
-            hash_some(number);
-    return leaves;
+    std::ranges::sort(stale_, {}, by_place);
+    object_changes changes = tree_->empty_changes();
+    auto before = stale_.begin();
+    const auto add_stale_below = [&](std::pair<std::uint32_t, std::uint32_t> end) {
+        for (; before != stale_.end() && by_place(*before) < end; ++before)
+            if (before + 1 == stale_.end() || !(before[1] == *before))
+                changes.add(before->of->number, before->id,
+                            before->of->append_from_anywhere(before->id, changes.records));
+    };
+    for (const committed_object& one : touched) {
+        add_stale_below(by_place(one));
+        while (before != stale_.end() && *before == one)
+            ++before;
+        changes.add(one.of->number, one.id, one.of->append(one.id, changes.records));
+    }
+    add_stale_below({UINT32_MAX, UINT32_MAX});
+    stale_.clear();
+    try {
+        return tree_->update(std::move(changes));
+    } catch (...) {
+        tree_.reset(); // it lacks these changes
+        throw;
+    }
+}
+
+std::shared_future<state_root::block_digests> committed_state::follow(revision_number revision) {
+    leave_undone_sessions();
+    const revision_number before = followed_revision();
+    if (!tree_ || (before != revision - 1 && before != state_.revision()))
+        throw usage_error(state_.state() + ": state root: update(" + std::to_string(revision) +
+                          "): the tree belongs to " +
+                          (tree_ ? "revision " + std::to_string(before) : "another revision") +
+                          " or to other types; call catch_up() before the session starts");
+    followed_session now{state_.revision(), state_.memory().log()->serial(), touched(revision)};
+    auto done = send(now.touched);
+    journal_.push_back(std::move(now));
+    return done;
 }
 
 sha256_digest committed_state::update(revision_number revision) {
-    require_tree_of(revision);
-    number_types();
-    std::vector<state_root::leaf_change> leaves = leaves_of(touched(revision));
-    sha256 written;
-    for (const state_root::leaf_change& one : leaves) {
-        written.add(one.key);
-        written.add(one.leaf); // zeros for a removed object
-    }
-    tree_.update(std::move(leaves), pool_.get());
-    return written.finish();
+    const auto done = follow(revision);
+    record();
+    return done.get().writes;
 }
 
 } // namespace chainbase::archive

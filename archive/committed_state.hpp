@@ -3,12 +3,17 @@
 #include <archive/lifecycle.hpp>
 #include <archive/state_digest.hpp>
 #include <chainbase/database.hpp>
-#include <chainbase/state_root/merkle_tree.hpp>
+#include <chainbase/state_root/background_tree.hpp>
+#include <chainbase/state_root/recorded_root.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
+#include <filesystem>
 #include <functional>
+#include <future>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -33,18 +38,27 @@ namespace chainbase::archive {
 /// Types that are not added are not committed to, and cost nothing. The set of added types is part
 /// of the root's meaning: nodes that compare roots must agree on it.
 ///
-/// Its tree is part of the state (chainbase/state_root/README.md), so undo reverts it with the
-/// block; a catch_up() on top of undoable blocks is reverted with the last of them. Call update()
-/// for each session that changes objects, before it is pushed or squashed into a session that was
-/// updated: if one was left out, update() throws until catch_up(). It cannot detect a change
-/// without a session and revision of its own: after such a change, after set_revision(), and after
-/// squashing a session in which update() was called without note_revision(), call rebuild().
+/// The recorded root is part of the state (chainbase/state_root/recorded_root.hpp), so undo reverts
+/// it with the block. The tree below it is in this process' memory: it is made from all objects
+/// where a state is opened, and after undo the objects that the block had changed are read again.
+///
+/// update() is two steps, of which the first leaves the hashing to a thread:
+///
+///     auto of_first = root.follow(first.revision());   // gathers what the session changed
+///     root.squash(first);
+///     ...                                              // the next session
+///     root.record();                                   // waits, before the outer one is complete
+///
+/// Call one of both for each session that changes objects, before it is pushed or squashed into a
+/// session that was followed: if one was left out, they throw until catch_up(). They cannot detect
+/// a change without a session and revision of its own: after such a change, and after
+/// set_revision(), call rebuild().
 ///
 /// Used by the writer's thread, under the write lock; root() by any, under the read lock.
 class committed_state {
 public:
-    /// `state` must outlive this. `threads` threads besides the caller's share the hashing; 0
-    /// starts none. Throws what class merkle_tree throws, std::system_error when a thread cannot be
+    /// `state` must outlive this. `threads` threads hash (class state_root::background_tree); 0:
+    /// the caller does. Throws what database::add_type throws, limit_error when no thread can be
     /// started.
     committed_state(database& state, unsigned threads);
     ~committed_state();
@@ -64,38 +78,60 @@ public:
     template <typename T>
     void add(const lifecycle<T>& of);
 
-    /// Whether the tree matches the state's revision, the added types, and the digests of this
-    /// version.
+    /// Whether the recorded root is of the state's revision, the added types, and this version.
     [[nodiscard]] bool is_current() const;
-    /// Rebuilds the tree from all objects, in a session of its own, unless it is current. For a
-    /// state that has no root yet, was written without one, or has the root of another version.
-    /// Throws what reading the archive and merkle_tree::update throw; then nothing changed.
-    void catch_up();
-    /// Rebuilds it even if it is current.
-    void rebuild();
-    /// Empties the tree, which then commits to nothing; this object must not be used any more.
-    /// Throws as rebuild().
-    void forget();
-    /// Declares that the root matches the present state: for a caller that squashed the sessions in
-    /// which update() was called, or changed objects that the root does not commit to.
-    void note_revision() { tree_.note_revision(state_.revision()); }
-
-    /// Updates the root with all objects touched since the session of `revision` began, as part of
-    /// the current session. Returns a digest of the touched objects and their content, changed or
-    /// not. Throws usage_error when that session cannot be undone any more, and when the tree
-    /// matches neither the state before it nor the present state; and what merkle_tree::update
+    /// Makes the tree unless it follows the state: from the leaves that were kept (keep_leaves), or
+    /// from all objects. Records its root, in a session of its own that is squashed, unless the
+    /// recorded one is current: for a state that has no root yet, was written without one, or has
+    /// that of another version. Call it once before the first session. Throws damaged_error when
+    /// the recorded root is current and not that of the objects, and what reading the archive
     /// throws; then nothing changed.
+    void catch_up();
+    /// Makes the tree from all objects and records its root, also if it is current.
+    void rebuild();
+    /// Removes what the state has of a root; this object must not be used any more. Throws as
+    /// rebuild().
+    void forget();
+    /// Declares that the root matches the present state: for a caller that undid sessions within
+    /// one that goes on, or changed objects that the root does not commit to.
+    void note_revision();
+
+    /// Gathers all objects touched since the session of `revision` began, and has the tree follow
+    /// them; record() then comes before the outermost session is complete. Throws usage_error when
+    /// that session cannot be undone any more, and when the tree matches neither the state before
+    /// it nor the present state; then nothing changed.
+    std::shared_future<state_root::block_digests> follow(revision_number revision);
+    /// Squashes the newest session, which was followed.
+    void squash(session& followed);
+    /// Waits for the tree, and records its root as that of the present state, as part of the
+    /// current session. Throws what background_tree::settled() and database::modify throw.
+    void record();
+    /// follow() and record(). Returns the digest of the touched objects and their content, changed
+    /// or not.
     sha256_digest update(revision_number revision);
 
-    [[nodiscard]] sha256_digest root() const { return tree_.root(); }
-    /// The root computed again from all objects; a difference from root() means damage or a missed
-    /// update. Takes 64 bytes of memory for each object. Throws what reading the archive throws.
+    /// The recorded one. Zeros: there is none.
+    [[nodiscard]] sha256_digest root() const;
+    /// How many objects it commits to.
+    [[nodiscard]] std::uint64_t objects() const;
+    /// The root computed from all objects; a difference from root() means damage or a missed
+    /// update. Throws what reading the archive throws.
     [[nodiscard]] sha256_digest recomputed() const;
+    /// The tree of the present state. Requires that it was caught up, and no session that was not
+    /// followed. Valid until the next call.
+    [[nodiscard]] const state_root::state_tree& tree();
+    /// Writes its leaves beside the state (leaves_file.hpp), to be called before that is closed;
+    /// does nothing unless the recorded root is current and the tree follows. A failure is logged.
+    void keep_leaves() noexcept;
     /// The types that the root commits to.
     [[nodiscard]] std::set<std::string> types() const;
+    /// Those of the recorded root.
+    [[nodiscard]] std::set<std::string> recorded_types() const;
+    /// Of the recorded root: state_root::current_format, or that of another version; 0: there is
+    /// none.
+    [[nodiscard]] std::uint32_t format() const;
     /// All added types, including those that restrict_to() leaves out.
     [[nodiscard]] const std::set<std::string>& offered() const noexcept { return offered_; }
-    [[nodiscard]] const state_root::merkle_tree& tree() const noexcept { return tree_; }
 
 private:
     /// Ids of objects of a type, rising.
@@ -107,13 +143,16 @@ private:
     struct committed_object {
         const source* of;
         std::uint32_t id;
+        friend bool operator==(const committed_object&, const committed_object&) = default;
     };
     /// A type whose objects the root commits to.
     struct source {
         virtual ~source() = default;
-        /// Appends the content that the leaf of an object in memory commits to; false if there is
-        /// no such object.
+        /// Appends the record of an object in memory; false if there is no such object.
         [[nodiscard]] virtual bool append(std::uint32_t id, byte_buffer& to) const = 0;
+        /// Of an object wherever it is.
+        [[nodiscard]] virtual bool append_from_anywhere(std::uint32_t id,
+                                                        byte_buffer& to) const = 0;
         /// Calls visit(id, content) for each object, wherever it is, by rising id.
         virtual void
         each(const std::function<void(std::uint32_t, const byte_buffer&)>& visit) const = 0;
@@ -121,7 +160,7 @@ private:
         [[nodiscard]] virtual archived_changes archived(revision_number since) const = 0;
 
         std::string name;
-        std::uint16_t number = 0;               ///< in the tree
+        std::uint32_t number = 0;               ///< its place among the sources
         std::uint32_t window = 0;               ///< of its objects in memory
         std::vector<std::uint32_t> bookkeeping; ///< windows that track archived objects
     };
@@ -129,27 +168,45 @@ private:
     struct objects_in_memory;
     template <typename T>
     struct objects_of_lifecycle;
+    /// A session that the tree followed and that may still be undone.
+    struct followed_session {
+        revision_number revision;
+        std::uint32_t serial; ///< tells it apart from others of that revision
+        std::vector<committed_object> touched;
+    };
 
     void enter(std::unique_ptr<source> made, std::string name,
                const std::vector<std::string>& bookkeeping);
-    void number_types();
-    [[nodiscard]] bool has_types_of_tree() const;
-    void require_tree_of(revision_number session) const;
+    [[nodiscard]] const state_root::recorded_root* recorded() const;
+    [[nodiscard]] bool has_recorded_types() const;
+    [[nodiscard]] std::vector<std::string> names() const;
     [[nodiscard]] std::uint32_t window_of(const std::string& type) const;
     static void count_archived(std::vector<std::uint32_t>& ids, const archived_changes& archived);
     [[nodiscard]] std::vector<committed_object> touched(revision_number since) const;
-    [[nodiscard]] std::vector<state_root::leaf_change>
-    leaves_of(const std::vector<committed_object>& objects) const;
-    template <typename Visitor>
-    void each_leaf(const source& from, Visitor&& visit) const;
-    void add_all(const source& from);
+    void add_all(state_root::background_tree& to) const;
+    void make_tree();
+    [[nodiscard]] std::unique_ptr<state_root::background_tree> tree_of_kept_leaves() const;
+    [[nodiscard]] std::filesystem::path leaves_file() const;
+    void begin_journal();
+    void leave_undone_sessions();
+    [[nodiscard]] revision_number followed_revision() const noexcept;
+    [[nodiscard]] bool follows() const noexcept;
+    [[nodiscard]] std::shared_future<state_root::block_digests>
+    send(const std::vector<committed_object>& touched);
+    void record_anew();
+    void write_record(const state_root::state_tree& tree);
+    [[nodiscard]] const state_root::state_tree& settled();
 
     database& state_;
-    state_root::merkle_tree tree_;
+    unsigned threads_;
     std::set<std::string> only_;
     std::set<std::string> offered_;
-    std::unique_ptr<thread_pool> pool_;
-    std::vector<std::unique_ptr<source>> sources_; ///< by name
+    std::vector<std::unique_ptr<source>> sources_;      ///< by name
+    std::unique_ptr<state_root::background_tree> tree_; ///< null: to be made
+    std::deque<followed_session> journal_;              ///< the newest last
+    revision_number base_ = 0; ///< of the tree before the oldest in the journal
+    std::vector<committed_object>
+        stale_; ///< changed by sessions that were undone: to be read again
 };
 
 template <typename T>
@@ -159,6 +216,9 @@ struct committed_state::objects_in_memory : source {
         const T* object = state.find(chainbase::id<T>(id));
         if (object) append_described(found<T>(*object), to);
         return object != nullptr;
+    }
+    bool append_from_anywhere(std::uint32_t id, byte_buffer& to) const override {
+        return append(id, to);
     }
     void each(const std::function<void(std::uint32_t, const byte_buffer&)>& visit) const override {
         byte_buffer content;
@@ -177,6 +237,11 @@ template <typename T>
 struct committed_state::objects_of_lifecycle final : objects_in_memory<T> {
     objects_of_lifecycle(const database& of, const lifecycle<T>& in)
         : objects_in_memory<T>(of), life(in) {}
+    bool append_from_anywhere(std::uint32_t id, byte_buffer& to) const override {
+        const std::optional<found<T>> object = life.find(chainbase::id<T>(id));
+        if (object) append_described(*object, to);
+        return object.has_value();
+    }
     void each(const std::function<void(std::uint32_t, const byte_buffer&)>& visit) const override {
         byte_buffer content;
         life.for_each([&](const found<T>& object) {

@@ -76,17 +76,21 @@ void session_changes::before(const std::byte* address, std::span<std::byte> out)
 }
 
 std::vector<object_place> touched_objects(const undo_log& log, log_position begin) {
-    std::vector<object_place> touched;
+    std::vector<std::uint64_t> touched; // in the order of object_place, as one number
     const std::size_t window_bytes = log.addresses().window_bytes();
     log.each_record_down_to(begin, [&](record_trailer trailer, const std::byte* body) {
         if (trailer.kind() == record_kind::mark || trailer.kind() == record_kind::words) return;
-        object_place one{static_cast<std::uint32_t>(trailer.offset() / window_bytes), 0};
-        std::memcpy(&one.id, body, sizeof one.id);
-        touched.push_back(one);
+        std::uint32_t id = 0;
+        std::memcpy(&id, body, sizeof id);
+        touched.push_back(std::uint64_t{trailer.offset() / window_bytes} << 32 | id);
     });
     std::ranges::sort(touched);
     touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
-    return touched;
+    std::vector<object_place> places;
+    places.reserve(touched.size());
+    for (const std::uint64_t one : touched)
+        places.push_back({static_cast<std::uint32_t>(one >> 32), static_cast<std::uint32_t>(one)});
+    return places;
 }
 
 } // namespace chainbase

@@ -4,7 +4,7 @@
 //     example_proof FOLDER      makes FOLDER/state anew
 
 #include <archive/committed_state.hpp>
-#include <chainbase/state_root/proof.hpp>
+#include <chainbase/state_root/state_tree.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -58,13 +58,9 @@ public:
     [[nodiscard]] chainbase::sha256_digest root() const { return root_.root(); }
     [[nodiscard]] const chainbase::database& state() const { return db_; }
 
-    [[nodiscard]] answer prove(std::uint32_t id) const {
-        answer made{id, record_of(id), {}};
-        made.proof = state_root::prove(root_.tree().nodes(), "account", id,
-                                       [&](std::string_view, std::uint32_t other) {
-                                           return chainbase::sha256().of(record_of(other).value());
-                                       });
-        return made;
+    [[nodiscard]] answer prove(std::uint32_t id) {
+        const state_root::state_tree& tree = root_.tree();
+        return {id, record_of(id), tree.prove(tree.number_of("account").value(), id)};
     }
 
 private:
@@ -88,8 +84,8 @@ public:
     /// The account, if the answer proves that the state has it.
     [[nodiscard]] std::optional<account> account_of(const answer& from) const {
         if (!from.record) return std::nullopt;
-        const auto content = chainbase::sha256().of(*from.record);
-        if (verify(from, content) != state_root::proof_result::included) return std::nullopt;
+        const auto leaf = chainbase::sha256().of(*from.record);
+        if (verify(from, leaf) != state_root::proof_result::included) return std::nullopt;
         account proven;
         archive::decode(*from.record, proven);
         return proven;
@@ -101,8 +97,8 @@ public:
 
 private:
     [[nodiscard]] state_root::proof_result
-    verify(const answer& from, const std::optional<chainbase::sha256_digest>& content) const {
-        return state_root::verify(root_, "account", from.id, content, from.proof);
+    verify(const answer& from, const std::optional<chainbase::sha256_digest>& leaf) const {
+        return state_root::state_tree::verify(root_, "account", from.id, leaf, from.proof);
     }
 
     chainbase::sha256_digest root_;

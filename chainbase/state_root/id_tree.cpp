@@ -3,7 +3,9 @@
 #include <pool_allocator/base/thread_pool.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -12,6 +14,7 @@ namespace chainbase::state_root {
 namespace {
 
 constexpr unsigned places = 16; ///< of a page
+constexpr std::uint16_t all_places = 0xffff;
 /// Pages with more digests keep six that follow from them: of each four places, then of each eight.
 constexpr unsigned most_without_sums = 4;
 constexpr unsigned sums = 6;
@@ -19,6 +22,13 @@ constexpr unsigned most_levels = 8; ///< of pages, for ids of 32 bits
 
 /// Pages that a thread hashes together, so that all pairs at once are many.
 constexpr std::size_t pages_at_once = 32;
+
+/// Whether it is no_digest; in words, for comparing bytes takes as long as hashing them.
+bool is_nothing(const sha256_digest& one) noexcept {
+    std::array<std::uint64_t, sizeof one / sizeof(std::uint64_t)> words;
+    std::memcpy(words.data(), one.data(), sizeof one);
+    return (words[0] | words[1] | words[2] | words[3]) == 0;
+}
 
 constexpr unsigned count_of(unsigned mask) noexcept {
     return static_cast<unsigned>(std::popcount(mask));
@@ -32,7 +42,7 @@ constexpr unsigned place_of(std::uint64_t id, unsigned level) noexcept {
 
 sha256_digest digest_of_pair(const sha256_digest& left, const sha256_digest& right) {
     sha256_digest both{};
-    if (left == no_digest && right == no_digest) return both;
+    if (is_nothing(left) && is_nothing(right)) return both;
     const digest_pair pair{&left, &right, &both};
     hash_pairs({&pair, 1});
     return both;
@@ -68,23 +78,20 @@ struct id_tree::page {
 
     [[nodiscard]] bool has(unsigned place) const noexcept { return (present >> place & 1) != 0; }
     [[nodiscard]] unsigned index_of(unsigned place) const noexcept {
-        return count_of(present & ((1u << place) - 1));
+        return present == all_places ? place : count_of(present & ((1u << place) - 1));
     }
     [[nodiscard]] const sha256_digest& at(unsigned place) const noexcept {
         return has(place) ? digests[index_of(place)] : no_digest;
     }
-    [[nodiscard]] sha256_digest* sums_here() const noexcept {
-        return has_sums ? digests.get() + capacity : nullptr;
-    }
+    [[nodiscard]] bool keeps_sums() const noexcept { return capacity > most_without_sums; }
+    /// Where it keeps them; of this time only if has_sums.
+    [[nodiscard]] sha256_digest* sums_here() const noexcept { return digests.get() + capacity; }
     /// What is read when these places change, so that the misses of many pages overlap.
     void prefetch(unsigned changed) const noexcept {
         for (unsigned four = 0; four < 4; ++four)
             if (!has_sums || (changed >> (4 * four) & 15) != 0)
-                for (const unsigned place : {4 * four, 4 * four + 2})
-                    __builtin_prefetch(&digests[index_of(place)]);
-        if (!has_sums) return;
-        for (unsigned i = 0; i < sums; i += 2)
-            __builtin_prefetch(&digests[capacity + i]);
+                prefetch_digests(index_of(4 * four), 4);
+        if (has_sums) prefetch_digests(capacity, sums);
     }
     /// Makes room for these places; those that are new have no_digest. Throws std::bad_alloc; then
     /// nothing has changed.
@@ -93,6 +100,12 @@ struct id_tree::page {
     void remove_empty() noexcept;
 
 private:
+    /// The first byte of every second, and the last: they may begin in the middle of a line.
+    void prefetch_digests(unsigned first, unsigned count) const noexcept {
+        for (unsigned i = 0; i < count; i += 2)
+            __builtin_prefetch(&digests[first + i]);
+        __builtin_prefetch(digests[first + count - 1].data() + sizeof(sha256_digest) - 1);
+    }
     [[nodiscard]] static unsigned capacity_for(unsigned count) noexcept {
         constexpr std::array<unsigned, 7> steps{1, 2, 3, 4, 8, 12, 16};
         return *std::ranges::lower_bound(steps, count);
@@ -136,7 +149,7 @@ void id_tree::page::move_to(unsigned mask, unsigned room,
 void id_tree::page::remove_empty() noexcept {
     unsigned mask = 0;
     for (unsigned place = 0; place < places; ++place)
-        if (at(place) != no_digest) mask |= 1u << place;
+        if (!is_nothing(at(place))) mask |= 1u << place;
     if (mask == present) return;
     if (mask == 0) {
         *this = {};
@@ -167,40 +180,46 @@ void id_tree::page::remove_empty() noexcept {
 }
 
 /// A page that an update leads to.
-struct id_tree::visited {
+struct id_tree::work_space::visited {
     page* at;
     std::span<const leaf_update> updates;
+    id_tree* top_of;       ///< null: there is a page above
     std::uint32_t above;   ///< its place in the list of the level above
     std::uint16_t changed; ///< places
+    bool has_empty;        ///< a place without a digest
+    std::int64_t added;    ///< leaves
     sha256_digest digest;
-    std::int32_t added; ///< leaves
-    bool has_empty;     ///< a place without a digest
 };
 
 /// First down, level by level, where room is made; then up, where digests change and nothing can
 /// fail any more.
-class id_tree::update_work {
+class id_tree::work_space::lists {
 public:
-    explicit update_work(id_tree& tree) : tree_(tree) {}
-
     /// Throws std::bad_alloc; then call take_back().
-    void make_room(std::span<const leaf_update> updates);
+    void add(id_tree& tree, std::span<const leaf_update> updates);
+    /// Throws the same; likewise.
+    void make_room();
     void take_back() noexcept;
-    /// Returns by how many leaves there are more.
-    std::int64_t hash(thread_pool* pool) noexcept;
+    void hash(thread_pool* pool) noexcept;
+    void clear() noexcept {
+        for (std::vector<visited>& level : by_level_)
+            level.clear();
+        updates_ = 0;
+    }
 
 private:
     /// Of one page after the other, the digests between its places and its own.
     struct between {
         std::array<sha256_digest, places / 2> pairs;
-        std::array<sha256_digest, sums> sum; ///< as a page keeps them
-        unsigned dirty;                      ///< bit i: sum i is made anew
+        std::array<sha256_digest, sums> own;
+        sha256_digest* sum; ///< those that the page keeps, or `own`
+        unsigned dirty;     ///< bit i: sum i is made anew
     };
     class pairs_to_hash {
     public:
         void add(const sha256_digest& left, const sha256_digest& right,
                  sha256_digest& to) noexcept {
-            if (left == no_digest && right == no_digest)
+            if (is_nothing(left) && is_nothing(right))
                 to = no_digest;
             else
                 all_[count_++] = {&left, &right, &to};
@@ -215,23 +234,31 @@ private:
     void hash_some(unsigned level, std::size_t part) noexcept;
     static void store_leaves(visited& of) noexcept;
 
-    id_tree& tree_;
     std::array<std::vector<visited>, most_levels> by_level_;
+    std::size_t updates_ = 0;
 };
 
-void id_tree::update_work::make_room(std::span<const leaf_update> updates) {
+void id_tree::work_space::lists::add(id_tree& tree, std::span<const leaf_update> updates) {
+    by_level_[tree.levels_ - 1].push_back(
+        {tree.top_.get(), updates, &tree, 0, 0, false, 0, no_digest});
+    updates_ += updates.size();
+}
+
+void id_tree::work_space::lists::make_room() {
     constexpr std::size_t ahead = 8;
-    unsigned level = tree_.levels_ - 1;
-    by_level_[level].push_back({tree_.top_.get(), updates, 0, 0, {}, 0, false});
-    for (;; --level) {
+    for (unsigned level = most_levels; level-- != 0;) {
         std::vector<visited>& here = by_level_[level];
-        if (level != 0) by_level_[level - 1].reserve(std::min(updates.size(), 16 * here.size()));
+        if (level != 0 && !here.empty()) {
+            std::vector<visited>& below = by_level_[level - 1];
+            below.reserve(below.size() + std::min(updates_, 16 * here.size()));
+        }
         for (std::size_t i = 0; i < here.size(); ++i) {
             if (i + ahead < here.size()) __builtin_prefetch(here[i + ahead].at->digests.get());
             visited& one = here[i];
             for (const leaf_update& update : one.updates)
                 one.changed |= static_cast<std::uint16_t>(1u << place_of(update.id, level));
             one.at->add(one.changed, level == 0);
+            one.at->prefetch(one.changed);
             if (level == 0) continue;
             for (auto rest = one.updates; !rest.empty();) {
                 const unsigned place = place_of(rest.front().id, level);
@@ -241,33 +268,32 @@ void id_tree::update_work::make_room(std::span<const leaf_update> updates) {
                 const auto count = static_cast<std::size_t>(end - rest.begin());
                 page* const next = &one.at->below[one.at->index_of(place)];
                 __builtin_prefetch(next);
-                by_level_[level - 1].push_back(
-                    {next, rest.first(count), static_cast<std::uint32_t>(i), 0, {}, 0, false});
+                by_level_[level - 1].push_back({next, rest.first(count), nullptr,
+                                                static_cast<std::uint32_t>(i), 0, false, 0,
+                                                no_digest});
                 rest = rest.subspan(count);
             }
         }
-        if (level == 0) return;
     }
 }
 
-void id_tree::update_work::take_back() noexcept {
+void id_tree::work_space::lists::take_back() noexcept {
     for (std::vector<visited>& level : by_level_)
         for (visited& one : level)
             one.at->remove_empty();
 }
 
-void id_tree::update_work::store_leaves(visited& of) noexcept {
+void id_tree::work_space::lists::store_leaves(visited& of) noexcept {
     for (const leaf_update& update : of.updates) {
         sha256_digest& here = of.at->digests[of.at->index_of(place_of(update.id, 0))];
-        of.added += (update.leaf != no_digest) - (here != no_digest);
+        of.added += is_nothing(here) - is_nothing(update.leaf);
         here = update.leaf;
-        of.has_empty = of.has_empty || here == no_digest;
+        of.has_empty = of.has_empty || is_nothing(here);
     }
 }
 
-std::int64_t id_tree::update_work::hash(thread_pool* pool) noexcept {
-    std::int64_t added = 0;
-    for (unsigned level = 0; level < tree_.levels_; ++level) {
+void id_tree::work_space::lists::hash(thread_pool* pool) noexcept {
+    for (unsigned level = 0; level < most_levels; ++level) {
         std::vector<visited>& here = by_level_[level];
         const std::size_t parts = (here.size() + pages_at_once - 1) / pages_at_once;
         bool is_done = false;
@@ -281,20 +307,22 @@ std::int64_t id_tree::update_work::hash(thread_pool* pool) noexcept {
         for (std::size_t part = 0; part < parts && !is_done; ++part)
             hash_some(level, part);
         for (visited& one : here) {
-            added += one.added;
             if (one.has_empty) one.at->remove_empty();
-            if (level + 1 == tree_.levels_) break;
+            if (one.top_of) {
+                one.top_of->root_ = one.digest;
+                one.top_of->leaves_ += static_cast<std::uint64_t>(one.added);
+                continue;
+            }
             visited& above = by_level_[level + 1][one.above];
             const unsigned place = place_of(one.updates.front().id, level + 1);
             above.at->digests[above.at->index_of(place)] = one.digest;
-            above.has_empty = above.has_empty || one.digest == no_digest;
+            above.added += one.added;
+            above.has_empty = above.has_empty || is_nothing(one.digest);
         }
     }
-    tree_.root_ = by_level_[tree_.levels_ - 1].front().digest;
-    return added;
 }
 
-void id_tree::update_work::hash_some(unsigned level, std::size_t part) noexcept {
+void id_tree::work_space::lists::hash_some(unsigned level, std::size_t part) noexcept {
     const auto first = by_level_[level].begin() + static_cast<std::ptrdiff_t>(part * pages_at_once);
     const std::span<visited> some(
         &*first, std::min<std::size_t>(pages_at_once,
@@ -307,11 +335,10 @@ void id_tree::update_work::hash_some(unsigned level, std::size_t part) noexcept 
         if (level == 0) store_leaves(some[i]);
         const page& of = *some[i].at;
         between& in = work[i];
-        const sha256_digest* const kept = of.sums_here();
-        if (kept) std::copy_n(kept, sums, in.sum.begin());
+        in.sum = of.keeps_sums() ? of.sums_here() : in.own.data();
         in.dirty = 0;
         for (unsigned four = 0; four < 4; ++four) {
-            if (kept && (some[i].changed >> (4 * four) & 15) == 0) continue;
+            if (of.has_sums && (some[i].changed >> (4 * four) & 15) == 0) continue;
             in.dirty |= 1u << four | 1u << (4 + four / 2);
             for (unsigned pair = 2 * four; pair < 2 * four + 2; ++pair)
                 pairs.add(of.at(2 * pair), of.at(2 * pair + 1), in.pairs[pair]);
@@ -331,8 +358,7 @@ void id_tree::update_work::hash_some(unsigned level, std::size_t part) noexcept 
     for (std::size_t i = 0; i < some.size(); ++i) {
         page& of = *some[i].at;
         pairs.add(work[i].sum[4], work[i].sum[5], some[i].digest);
-        of.has_sums = of.capacity > most_without_sums;
-        if (of.has_sums) std::ranges::copy(work[i].sum, of.sums_here());
+        of.has_sums = of.keeps_sums();
     }
     pairs.hash();
 }
@@ -351,27 +377,51 @@ id_tree& id_tree::operator=(id_tree&& other) noexcept {
     return *this;
 }
 
+id_tree::work_space::work_space() : lists_(std::make_unique<lists>()) {}
+id_tree::work_space::~work_space() = default;
+id_tree::work_space::work_space(work_space&& other) noexcept = default;
+id_tree::work_space& id_tree::work_space::operator=(work_space&& other) noexcept = default;
+
 void id_tree::update(std::span<const leaf_update> updates, thread_pool* pool) {
+    work_space work;
+    const changes all{this, updates};
+    update_all({&all, 1}, pool, work);
+}
+
+/// Those that it needs when these are there.
+unsigned id_tree::levels_for(std::span<const leaf_update> updates) const noexcept {
     unsigned needed = levels_;
     for (const leaf_update& one : updates)
-        if (one.leaf != no_digest)
+        if (!is_nothing(one.leaf))
             while (std::uint64_t{one.id} >> (4 * needed) != 0 || needed == 0)
                 ++needed;
-    if (needed == 0) return;
-    while (!updates.empty() && std::uint64_t{updates.back().id} >> (4 * needed) != 0)
-        updates = updates.first(updates.size() - 1); // nothing is there, and is to be
-    if (updates.empty()) return;
-    update_work work(*this);
+    return needed;
+}
+
+void id_tree::update_all(std::span<const changes> all, thread_pool* pool, work_space& work) {
+    work_space::lists& lists = *work.lists_;
+    lists.clear();
     try {
-        grow(needed);
-        work.make_room(updates);
+        for (const changes& one : all) {
+            const unsigned needed = one.of->levels_for(one.updates);
+            if (needed == 0) continue;
+            auto updates = one.updates;
+            while (!updates.empty() && std::uint64_t{updates.back().id} >> (4 * needed) != 0)
+                updates = updates.first(updates.size() - 1); // nothing is there, and is to be
+            if (updates.empty()) continue;
+            one.of->grow(needed);
+            lists.add(*one.of, updates);
+        }
+        lists.make_room();
     } catch (...) {
-        work.take_back();
-        shrink();
+        lists.take_back();
+        for (const changes& one : all)
+            one.of->shrink();
         throw;
     }
-    leaves_ += static_cast<std::uint64_t>(work.hash(pool));
-    shrink();
+    lists.hash(pool);
+    for (const changes& one : all)
+        one.of->shrink();
 }
 
 /// Throws std::bad_alloc; then call shrink().

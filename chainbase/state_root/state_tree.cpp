@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 
 namespace chainbase::state_root {
 
@@ -84,6 +85,8 @@ private:
 state_tree::state_tree(std::vector<std::string> types) : names_(std::move(types)) {
     std::ranges::sort(names_);
     trees_.resize(names_.size());
+    over_types_ = over_types();
+    has_over_types_ = true;
 }
 
 std::optional<std::size_t> state_tree::number_of(std::string_view type) const noexcept {
@@ -93,7 +96,25 @@ std::optional<std::size_t> state_tree::number_of(std::string_view type) const no
 }
 
 void state_tree::update(std::size_t type, std::span<const leaf_update> updates, thread_pool* pool) {
-    trees_.at(type).update(updates, pool);
+    const type_changes alone{type, updates};
+    update({&alone, 1}, pool);
+}
+
+void state_tree::update(std::span<const type_changes> changes, thread_pool* pool) {
+    std::vector<id_tree::changes> all;
+    for (const type_changes& one : changes)
+        all.push_back({&trees_.at(one.type), one.updates});
+    id_tree::update_all(all, pool, work_);
+    try {
+        std::vector<leaf_update> sealed_types;
+        for (const type_changes& one : changes)
+            sealed_types.push_back(sealed_type(one.type));
+        std::ranges::sort(sealed_types, {}, &leaf_update::id);
+        const id_tree::changes of_types{&over_types_, sealed_types};
+        id_tree::update_all({&of_types, 1}, nullptr, work_);
+    } catch (const std::bad_alloc&) {
+        has_over_types_ = false; // root() makes it anew
+    }
 }
 
 std::uint64_t state_tree::leaves() const noexcept {
@@ -110,18 +131,22 @@ std::uint64_t state_tree::bytes() const noexcept {
     return sum;
 }
 
-/// The tree whose leaves are the types, by their numbers.
+leaf_update state_tree::sealed_type(std::size_t type) const {
+    return {static_cast<std::uint32_t>(type),
+            sealed(trees_[type].height(), trees_[type].root(), names_[type])};
+}
+
 id_tree state_tree::over_types() const {
     std::vector<leaf_update> sealed_types;
     for (std::size_t type = 0; type < trees_.size(); ++type)
-        sealed_types.push_back({static_cast<std::uint32_t>(type),
-                                sealed(trees_[type].height(), trees_[type].root(), names_[type])});
+        sealed_types.push_back(sealed_type(type));
     id_tree all;
     all.update(sealed_types);
     return all;
 }
 
 sha256_digest state_tree::root() const {
+    if (has_over_types_) return sealed(over_types_.height(), over_types_.root(), {});
     const id_tree all = over_types();
     return sealed(all.height(), all.root(), {});
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <chainbase/state_root/id_tree.hpp>
-#include <chainbase/state_root/proof.hpp>
+#include <chainbase/state_root/sha256.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +13,13 @@
 #include <vector>
 
 namespace chainbase::state_root {
+
+/// What a proof shows about one object, to a verifier that trusts only the root.
+enum class proof_result : std::uint8_t {
+    invalid,  ///< no valid proof: damaged, forged, or for another root or object
+    included, ///< the state of this root has the object, with this content
+    excluded, ///< the root commits to no such object
+};
 
 /// The trees of all objects of some types, and the root over them: FORMAT.md says of what every
 /// byte of a root and of a proof is made.
@@ -31,6 +38,12 @@ public:
     /// Changes objects of a type, as id_tree::update() does.
     void update(std::size_t type, std::span<const leaf_update> updates,
                 thread_pool* pool = nullptr);
+    /// The same for several types, each once.
+    struct type_changes {
+        std::size_t type;
+        std::span<const leaf_update> updates;
+    };
+    void update(std::span<const type_changes> changes, thread_pool* pool = nullptr);
     [[nodiscard]] const id_tree& objects(std::size_t type) const { return trees_.at(type); }
     /// Of all types.
     [[nodiscard]] std::uint64_t leaves() const noexcept;
@@ -52,10 +65,14 @@ public:
                                              std::span<const std::byte> proof);
 
 private:
+    [[nodiscard]] leaf_update sealed_type(std::size_t type) const;
     [[nodiscard]] id_tree over_types() const;
 
     std::vector<std::string> names_;
     std::vector<id_tree> trees_;
+    id_tree::work_space work_;
+    id_tree over_types_;          ///< its leaves are the types, by their numbers
+    bool has_over_types_ = false; ///< else it lacks a change
 };
 
 } // namespace chainbase::state_root

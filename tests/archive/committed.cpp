@@ -2,13 +2,14 @@
 
 #include <archive/committed_state.hpp>
 #include <archive/open_archive.hpp>
+#include <chainbase/state_root/leaves_file.hpp>
 #include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/archive/note.hpp>
 #include <tests/archive/stores.hpp>
 #include <tests/archive/world.hpp>
-#include <tests/state_root/modelled_tree.hpp>
+#include <tests/state_root/digests.hpp>
 #include <tests/support/child_process.hpp>
 #include <tests/support/mismatch.hpp>
 #include <tests/support/random_source.hpp>
@@ -18,11 +19,13 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 using namespace chainbase;
 using namespace chainbase::test;
@@ -47,15 +50,14 @@ struct rooted_world : note_world {
         one.push();
     }
     [[nodiscard]] sha256_digest expected() const {
-        state_root::tree_hash hash;
-        reference_leaves leaves;
+        sha256 hash;
+        leaves_by_id leaves;
         all.for_each([&](const archive::found<note>& one) {
             archive::byte_buffer content;
             archive::append_described(one, content);
-            const sha256_digest key = hash.key("note", one.id().value);
-            leaves[key] = hash.leaf(key, hash.content(content));
+            leaves[one.id().value] = hash.of(content);
         });
-        return reference_root(leaves);
+        return defined_state_root({{"note", leaves}});
     }
     [[nodiscard]] std::optional<id<note>> some_note(random_source& random) const {
         const std::uint32_t end = state.next_id<note>().value;
@@ -117,6 +119,7 @@ TEST_CASE_METHOD(seeded, "the root is of the objects in both places, whatever be
         if (number % between_looks == 0 || number + 1 == blocks) {
             REQUIRE(w.root.root() == w.expected());
             REQUIRE(w.root.recomputed() == w.expected());
+            REQUIRE(w.root.tree().root() == w.expected());
         }
     }
     CHECK(w.all.archived() > 0);
@@ -165,11 +168,9 @@ TEST_CASE("a root that missed a block goes on only after it was brought up to da
     SECTION("one block") {
         w.block([&] { write(w.state, "alice", "two", 2); });
     }
-    SECTION("the pop of a block took the catching up back with it") {
+    SECTION("two blocks, of which one was popped") {
         w.block([&] { write(w.state, "alice", "two", 2); });
         w.block([&] { write(w.state, "alice", "three", 3); });
-        w.root.catch_up();
-        CHECK(w.root.root() == w.expected());
         w.state.undo();
     }
     const auto next = [&] { write(w.state, "alice", "next", 4); };
@@ -189,11 +190,11 @@ TEST_CASE("a root that was made in a session that is undone is made again") {
         const session undone = w.state.start_session();
         root.catch_up();
     }
+    CHECK_FALSE(root.is_current());
     session block = w.state.start_session();
-    CHECK_THROWS_AS(root.update(block.revision()), usage_error);
-    root.catch_up();
     write(w.state, "alice", "one", 1);
     root.update(block.revision());
+    CHECK(root.is_current());
     CHECK(root.root() == root.recomputed());
 }
 
@@ -205,13 +206,51 @@ TEST_CASE("sessions within a block are told of one by one") {
         session one = w.state.start_session();
         write(w.state, "alice", std::to_string(number), number);
         w.root.update(one.revision());
-        if (number % 2 == 0) one.squash(); // else it is undone
+        if (number == 0)
+            w.root.squash(one);
+        else if (number % 2 == 0)
+            one.squash();
+        // else it is undone
     }
     w.root.note_revision();
+    w.root.record();
     block.push();
     CHECK(w.root.is_current());
     CHECK(w.root.root() == w.expected());
-    CHECK(w.root.tree().size() == 3);
+    CHECK(w.root.objects() == 3);
+}
+
+TEST_CASE_METHOD(seeded, "steps of blocks are followed, also after steps that were undone") {
+    rooted_world w(1);
+    const std::uint64_t steps = test_operations(20'000) / 100;
+    for (std::uint64_t number = 0; number < steps; ++number) {
+        CAPTURE(number);
+        session step = w.state.start_session();
+        w.change_something(random); // by nothing that the root commits to, or by the first block
+        if (random.chance(500)) w.root.update(step.revision());
+        const bool is_noted = w.root.is_current();
+        w.root.note_revision();
+        std::vector<std::shared_future<state_root::block_digests>> of_blocks;
+        for (std::uint32_t blocks = random.below(5); blocks != 0 && is_noted; --blocks) {
+            session block = w.state.start_session();
+            for (std::uint32_t count = random.below(8); count != 0; --count)
+                w.change_something(random);
+            of_blocks.push_back(w.root.follow(block.revision()));
+            w.root.squash(block);
+        }
+        if (!is_noted || random.chance(300)) { // the step is undone
+            step.undo();
+            continue;
+        }
+        w.root.record();
+        step.push();
+        REQUIRE(w.root.is_current());
+        REQUIRE(w.root.root() == w.expected());
+        if (!of_blocks.empty()) REQUIRE(of_blocks.back().get().root == w.root.root());
+        if (random.chance(200)) w.state.undo();
+        if (random.chance(300)) w.state.commit(w.state.revision());
+    }
+    CHECK(w.root.tree().root() == w.expected());
 }
 
 // The types of the state root: other types do not affect it, and after a change of the types or a
@@ -267,38 +306,29 @@ struct two_types {
         state.modify(state.get(id<note>(3)), [](note& one) { ++one.weight; });
     }
 
-    /// Visits key and leaf of each object of these types.
-    template <typename Visitor>
-    void each_leaf(const names& of, Visitor&& visit) const {
-        state_root::tree_hash hash;
+    void require_root_of(const names& types) {
+        sha256 hash;
+        std::map<std::string, leaves_by_id> leaves;
+        for (const std::string& name : types)
+            leaves[name];
         archive::byte_buffer content;
-        const auto add = [&]<typename T>(std::string_view name, const T& object) {
-            if (!of.contains(std::string(name))) return;
+        const auto add = [&]<typename T>(const std::string& name, const T& object) {
+            if (!types.contains(name)) return;
             content.clear();
             archive::append_described(archive::found<T>(object), content);
-            const sha256_digest key = hash.key(name, object.id.value);
-            visit(name, key, hash.leaf(key, hash.content(content)));
+            leaves[name][object.id.value] = hash.of(content);
         };
         for (const coin& one : state.objects<coin>())
             add("coin", one);
         for (const note& one : state.objects<note>())
             add("note", one);
-    }
-    void require_root_of(const names& types) const {
-        reference_leaves leaves;
-        each_leaf(types,
-                  [&](std::string_view name, const sha256_digest& key, const sha256_digest& leaf) {
-                      leaves[key] = leaf;
-                      const auto found = state_root::find_leaf(root.tree().nodes(), key);
-                      REQUIRE(found);
-                      REQUIRE(root.tree().nodes().type_name(found->type) == name);
-                  });
-        REQUIRE(root.root() == reference_root(leaves));
-        REQUIRE(root.tree().size() == leaves.size());
-        names known;
-        for (const auto& [name, number] : root.tree().type_numbers())
-            known.insert(name);
-        REQUIRE(known == types);
+        REQUIRE(root.root() == defined_state_root(leaves));
+        REQUIRE(root.tree().root() == root.root());
+        std::uint64_t count = 0;
+        for (const auto& [name, of_type] : leaves)
+            count += of_type.size();
+        REQUIRE(root.objects() == count);
+        REQUIRE(root.recorded_types() == types);
     }
 
     database state;
@@ -359,6 +389,8 @@ TEST_CASE("a root that is opened again goes on") {
         two_types w(folder / "state", both);
         CHECK(w.root.is_current());
         const sha256_digest before = w.root.root();
+        w.root.catch_up();
+        CHECK(w.root.root() == before);
         w.block([&] {
             w.change_coin();
             w.change_note();
@@ -370,6 +402,63 @@ TEST_CASE("a root that is opened again goes on") {
     }
 }
 
+TEST_CASE("blocks from before an opening can be popped") {
+    const scratch_folder folder;
+    {
+        two_types w(folder / "state", both);
+        w.begin();
+        w.state.commit(w.state.revision());
+        for (int times = 0; times < 3; ++times)
+            w.block([&] {
+                w.change_coin();
+                w.change_note();
+                w.state.create<coin>([](coin&) {});
+            });
+    }
+    two_types w(folder / "state", both);
+    w.root.catch_up();
+    w.require_root_of(both);
+    for (int times = 0; times < 2; ++times) {
+        w.state.undo();
+        CHECK(w.root.is_current());
+        w.require_root_of(both);
+    }
+    w.block([&] { w.change_note(); });
+    w.require_root_of(both);
+}
+
+TEST_CASE("an opening takes the leaves that were kept, if they are of the root") {
+    const scratch_folder folder;
+    const auto leaves = folder / "state" / state_root::leaves_file_name;
+    {
+        two_types w(folder / "state", both);
+        w.begin();
+        w.state.commit(w.state.revision());
+        w.root.keep_leaves();
+        // A change that no session has: nobody is told of it.
+        w.state.modify(w.state.get(id<coin>(3)), [](coin& one) { ++one.amount; });
+    }
+    {
+        two_types w(folder / "state", both);
+        w.root.catch_up();
+        CHECK(w.root.recomputed() != w.root.root());
+        CHECK(w.root.tree().root() == w.root.root());
+    }
+    SECTION("none are there") {
+        std::filesystem::remove(leaves);
+    }
+    SECTION("others are there") {
+        std::filesystem::resize_file(leaves, std::filesystem::file_size(leaves) - 1);
+    }
+    two_types w(folder / "state", both);
+    CHECK(w.root.is_current());
+    const sha256_digest before = w.root.root();
+    CHECK_THROWS_AS(w.root.catch_up(), damaged_error);
+    CHECK(w.root.root() == before);
+    w.root.rebuild();
+    w.require_root_of(both);
+}
+
 TEST_CASE("a forgotten root commits to nothing") {
     const scratch_folder folder;
     {
@@ -378,8 +467,8 @@ TEST_CASE("a forgotten root commits to nothing") {
         w.root.forget();
         CHECK(w.root.root() == sha256_digest{});
         CHECK(w.root.types().empty());
-        CHECK(w.root.tree().size() == 0);
-        CHECK(w.root.tree().type_numbers().empty());
+        CHECK(w.root.objects() == 0);
+        CHECK(w.root.recorded_types().empty());
     }
     two_types w(folder / "state", both);
     CHECK_FALSE(w.root.is_current());

@@ -4,12 +4,10 @@
 
 #include <catch2/catch.hpp>
 #include <tests/chainbase/stories.hpp>
-#include <tests/state_root/modelled_tree.hpp>
 #include <tests/support/failing_database.hpp>
 #include <tests/support/failures.hpp>
 #include <tests/support/mismatch.hpp>
 #include <tests/support/scratch_state.hpp>
-#include <tests/support/seeded.hpp>
 #include <tests/support/snapshot.hpp>
 #include <tests/support/world.hpp>
 
@@ -221,31 +219,6 @@ TEST_CASE("opening again survives each failing acquisition") {
     check_keys_of(w->db());
     w->undo();
     check_keys_of(w->db());
-}
-
-TEST_CASE_METHOD(seeded, "an update of the state root survives each failing acquisition") {
-    const scratch_folder folder;
-    database state(folder / "state", quick_options());
-    modelled_tree told(state);
-    failures seen;
-    std::vector<session> undoable;
-    for (std::uint64_t step = 0; step < short_test_operations(150); ++step) {
-        if (step % 5 == 0) undoable.push_back(state.start_session());
-        const auto changes = random_changes(told, random, 40 + 20 * step);
-        const snapshot before(state.memory());
-        const sha256_digest root = told.tree().root();
-        until_success(
-            seen, [&] { told.update(changes); },
-            [&] {
-                const snapshot now(state.memory());
-                REQUIRE(now.difference(before) == "");
-                REQUIRE(told.tree().root() == root);
-            });
-        if (step % 10 == 0) told.require_right();
-    }
-    told.require_right();
-    told.require_sound();
-    CHECK(seen[fault::point::slot] > 50);
 }
 
 // Repeats the tests of undo and of operations, with each acquisition in each call failing in turn;

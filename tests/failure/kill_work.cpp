@@ -1,11 +1,9 @@
 // A process is killed during work other than blocks: compaction, releasing space, growing hash
-// tables, updating the tree of the state root. Every object is still there, under every key, and
-// the work was done or not.
+// tables. Every object is still there, under every key, and the work was done or not.
 
 #include <chainbase/database.hpp>
 
 #include <catch2/catch.hpp>
-#include <tests/state_root/modelled_tree.hpp>
 #include <tests/support/failing_database.hpp>
 #include <tests/support/one_type.hpp>
 #include <tests/support/sample_types.hpp>
@@ -209,92 +207,4 @@ TEST_CASE("killed at before-images all along the growth of hash tables") {
     const std::uint64_t points = points_of(fault::point::log_append, tables.trial);
     REQUIRE(points > 2000);
     kill_all_along(fault::point::log_append, tables.trial, points, 60, 5);
-}
-
-// --- the tree of the state root ---
-
-namespace {
-
-constexpr std::uint64_t blocks = 30;
-
-/// Blocks that change random objects, equal for equal seeds.
-class rooted_chain {
-public:
-    rooted_chain(const std::filesystem::path& folder, std::uint64_t seed)
-        : state_(folder, quick_options()), told_(state_), seed_(seed) {}
-
-    void apply(std::uint64_t number) {
-        random_source random(seed_ + number);
-        session block = state_.start_session();
-        told_.update(random_changes(told_, random, 300));
-        block.push();
-        if (number % 4 == 0) state_.commit(state_.revision() - 2);
-    }
-    [[nodiscard]] sha256_digest root() const { return told_.tree().root(); }
-    [[nodiscard]] revision_number revision() const { return state_.revision(); }
-    void require_sound() const { told_.require_nodes(); }
-    void undo() { state_.undo(); }
-    [[nodiscard]] bool can_undo() const { return state_.revision() > state_.committed_revision(); }
-
-private:
-    database state_;
-    modelled_tree told_;
-    std::uint64_t seed_;
-};
-
-/// The roots after 0, 1, 2, ... blocks, at their revisions.
-std::vector<sha256_digest> reference_roots(std::uint64_t seed) {
-    const scratch_folder folder;
-    rooted_chain chain(folder / "state", seed);
-    std::vector<sha256_digest> roots{chain.root()};
-    for (std::uint64_t number = 0; number < blocks; ++number) {
-        chain.apply(number);
-        roots.push_back(chain.root());
-    }
-    return roots;
-}
-
-/// A killed chain is after a whole block, the last completed or the current one, and its blocks can
-/// be undone, each to its root.
-void kill_rooted_chain(fault::point at, std::uint64_t more_than, std::uint64_t tries) {
-    const std::uint64_t seed = test_seed(new_seed());
-    INFO("seed " << seed);
-    const auto roots = reference_roots(seed);
-    kill_trial trial;
-    trial.setup = [&](const fs::path& state) { // types and tree exist already
-        const rooted_chain chain(state, seed);
-    };
-    trial.work = [&](const fs::path& state, const killed_process& self) {
-        rooted_chain chain(state, seed);
-        self.arm();
-        for (std::uint64_t number = 0; number < blocks; ++number) {
-            self.told.begun = number + 1;
-            chain.apply(number);
-            self.told.done = number + 1;
-        }
-    };
-    trial.check = [&](const fs::path& state, const progress& told) {
-        rooted_chain chain(state, seed);
-        auto revision_found = static_cast<std::uint64_t>(chain.revision());
-        REQUIRE((revision_found == told.done || revision_found == told.begun));
-        for (;; --revision_found) {
-            REQUIRE(chain.root() == roots[revision_found]);
-            chain.require_sound();
-            if (!chain.can_undo()) break;
-            chain.undo();
-        }
-    };
-    const std::uint64_t points = points_of(at, trial);
-    REQUIRE(points > more_than);
-    kill_all_along(at, trial, points, tries);
-}
-
-} // namespace
-
-TEST_CASE("a chain with a state root that is killed at any before-image stands at a whole block") {
-    kill_rooted_chain(fault::point::log_append, 1000, 120);
-}
-
-TEST_CASE("a chain with a state root that is killed between words of its log, too") {
-    kill_rooted_chain(fault::point::log_word, 60, 60);
 }

@@ -3,7 +3,9 @@
 // an exception, and the next opening finds a whole state.
 
 #include <chainbase/database.hpp>
+#include <chainbase/state_root/background_tree.hpp>
 #include <chainbase/state_root/id_tree.hpp>
+#include <chainbase/state_root/state_tree.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/thread_pool.hpp>
 
@@ -21,6 +23,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <new>
 #include <optional>
 #include <string>
@@ -290,4 +293,108 @@ TEST_CASE_METHOD(seeded, "memory runs out while a tree is updated: all of it is 
                 REQUIRE(tree.root() == expected.root());
             }
         }
+}
+
+TEST_CASE_METHOD(seeded, "memory runs out while several types change: all of them do, or none") {
+    using state_root::state_tree;
+    using updates = std::vector<state_root::leaf_update>;
+    const std::vector<std::string> types{"account", "post", "vote"};
+    const auto any_updates = [&](std::uint32_t end) {
+        std::vector<updates> all(types.size());
+        for (updates& of_type : all)
+            for (std::uint32_t id = random.below(20); id < end; id += 1 + random.below(20)) {
+                of_type.push_back({id, {}});
+                if (!random.chance(300)) of_type.back().leaf[random.below(32)] = std::byte{1};
+            }
+        return all;
+    };
+    const auto change = [](state_tree& tree, const std::vector<updates>& to) {
+        std::vector<state_tree::type_changes> all;
+        for (std::size_t type = 0; type < to.size(); ++type)
+            all.push_back({type, to[type]});
+        tree.update(all);
+    };
+    const auto before = any_updates(200);
+    const auto after = any_updates(3'000); // which makes the trees higher
+    state_tree old(types);
+    change(old, before);
+    state_tree expected(types);
+    change(expected, before);
+    change(expected, after);
+    for (const bool lasts : {false, true}) {
+        bool fails = true;
+        for (std::int64_t n = 0; fails; n += step(random)) {
+            CAPTURE(n, lasts);
+            state_tree tree(types);
+            change(tree, before);
+            bool threw = true;
+            fails = falls_short(n, lasts, [&] {
+                change(tree, after);
+                threw = false;
+            });
+            const state_tree& as = threw ? old : expected;
+            REQUIRE(tree.root() == as.root());
+            REQUIRE(tree.leaves() == as.leaves());
+            change(tree, after);
+            REQUIRE(tree.root() == expected.root());
+        }
+    }
+}
+
+TEST_CASE_METHOD(seeded, "memory runs out while a tree is followed: what it cannot do is told") {
+    using state_root::background_tree;
+    using state_root::block_digests;
+    using state_root::object_changes;
+    using blocks = std::vector<object_changes>;
+    const auto any_block = [&] {
+        object_changes made;
+        for (std::uint32_t type = 0; type < 2; ++type)
+            for (std::uint32_t id = random.below(9); id < 1'500; id += 1 + random.below(9)) {
+                made.records.resize(made.records.size() + random.below(9), std::byte{7});
+                made.add(type, id, !random.chance(200));
+            }
+        return made;
+    };
+    const std::vector<std::string> types{"account", "vote"};
+    const blocks all{any_block(), any_block(), any_block()};
+    std::vector<block_digests> expected;
+    background_tree undisturbed(types, 0);
+    for (const object_changes& one : all)
+        expected.push_back(undisturbed.update(one).get());
+    const bool lasts = GENERATE(false, true);
+    const unsigned threads = GENERATE(0u, 1u, 3u);
+    CAPTURE(lasts, threads);
+    bool fails = true;
+    std::int64_t failures_of_thread = 0;
+    for (std::int64_t n = 0; fails; n += step(random)) {
+        CAPTURE(n);
+        background_tree tree(types, threads);
+        std::vector<std::shared_future<block_digests>> done;
+        done.reserve(all.size());
+        blocks left = all;
+        fails = falls_short(n, lasts, [&] {
+            while (done.size() < all.size())
+                done.push_back(tree.update(std::move(left[done.size()])));
+            (void)tree.settled();
+        });
+        bool has_failed = false;
+        for (std::size_t number = 0; number < all.size(); ++number) {
+            // One that the tree did not take over comes again.
+            if (number == done.size()) done.push_back(tree.update(all[number]));
+            try {
+                const block_digests found = done[number].get();
+                REQUIRE_FALSE(has_failed);
+                REQUIRE(found.root == expected[number].root);
+                REQUIRE(found.writes == expected[number].writes);
+            } catch (const std::bad_alloc&) {
+                has_failed = true;
+            }
+        }
+        failures_of_thread += has_failed;
+        if (has_failed)
+            REQUIRE_THROWS_AS(tree.settled(), std::bad_alloc);
+        else
+            REQUIRE(tree.settled().root() == expected.back().root);
+    }
+    CHECK(failures_of_thread > 5);
 }

@@ -11,7 +11,7 @@ class Chain(str):
 
     The digest of the state at its end and the root of all types are the same from every compiler
     and every history. They change with the fields of a chain's objects (the root also with what
-    chainbase/state_root/tree_hash.hpp says), and only then.
+    chainbase/state_root/FORMAT.md says), and only then.
     """
 
     def __new__(cls, name, **known):
@@ -31,7 +31,7 @@ STEEM = Chain(
     operations=274113,
     middle=100000,  # a number of a block in the middle
     digest="a3dea985aee2a5dc5a62fe8c57a785fd292c02e51a9a1efe5262101b582939f2",
-    root="d9a58fb5d0805e1de2f4501a5970fccf8096cba5aad1c7096dfe6564f3ed7290",
+    root="65f119054a6389c91d9877587dcda0fc598e71529e7ce7674648ddebbc4c1e0e",
 )
 EOS = Chain(
     "eos-swap-2022",
@@ -40,7 +40,7 @@ EOS = Chain(
     operations=146145,
     middle=270000000,
     digest="427b12463a16e65a7c50b589ce482966bfb8dc4e4620aa8b8400c722f83d5abf",
-    root="fb68cc37391f63460afad49a14e76453792bf824299f7338d4442ceb8d5607d9",
+    root="3d2173d93241f0d95d65db3ffbce2364e82f7f98d2cc1367c4b1c0ad10c05467",
 )
 CHAINS = [STEEM, EOS]
 

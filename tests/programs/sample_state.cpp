@@ -119,11 +119,11 @@ struct numbered {
     BOOST_DESCRIBE_CLASS(numbered, (), (id, visits, number, text), (), ())
 };
 
-/// As large as the head of a state root, and something else.
+/// What a state root records in the place of that name, and something else.
 struct foreign {
     chainbase::id<foreign> id;
     std::uint64_t height = 0;
-    std::array<std::uint8_t, sizeof(state_root::tree_head) - 16> others{};
+    std::array<std::uint8_t, sizeof(state_root::recorded_root) - 16> others{};
     using keys = chainbase::keys<>;
 };
 BOOST_DESCRIBE_STRUCT(foreign, (), (id, height, others))
@@ -269,8 +269,8 @@ const std::map<std::string, handler_maker> known_types = {
     {"everything", make_handler<everything>},
     {"measured", make_handler<measured>},
     {"type.5", make_handler<numbered<5>>},
-    {"state_root.tree", make_handler<foreign>},
-    {"head", make_handler<state_root::tree_head>}};
+    {state_root::recorded_root::type_name, make_handler<foreign>},
+    {"state_root.tree", make_handler<foreign>}}; // of an earlier version
 
 template <typename T, typename Tag>
 words order_of(const database& db) {
@@ -334,7 +334,7 @@ public:
         : db_(state, with.options()) {
         for (const std::string& name : types) {
             handlers_[name] = known_types.at(name)();
-            handlers_[name]->add_to(db_, name == "head" ? state_root::tree_head::type_name : name);
+            handlers_[name]->add_to(db_, name);
         }
         if (const std::string kind = with.of("archive"); !kind.empty()) {
             rows_ = archive::open_archive(db_, state / "archive", archive::store_kind_of(kind));
@@ -356,6 +356,7 @@ public:
         if (rows_ && !is_abandoned_) rows_->flush();
         while (!sessions_.empty())
             sessions_.pop_back();
+        if (root_ && !is_abandoned_) root_->keep_leaves();
     }
 
     /// Takes a step; what it answers is JSON.
@@ -513,20 +514,6 @@ private:
             answer << (root_->is_current() ? "true" : "false");
         } else if (what == "forget_root") {
             root_->forget();
-        } else if (what == "tree_begin") { // TYPE,...: only the tree, without its objects
-            tree().reset({});
-            const words names = split(rest(in), ',');
-            tree().reset({names.begin(), names.end()});
-        } else if (what == "tree_leaf" || what == "tree_lacks") { // TYPE ID: of some content
-            const std::string type = word(in);
-            const auto id = number(in);
-            state_root::tree_hash hash;
-            const sha256_digest key = hash.key(type, id);
-            tree().update({{key, hash.leaf(key, {}), id, tree().type_numbers().at(type),
-                            what == "tree_leaf"}},
-                          nullptr);
-        } else if (what == "tree_noted") {
-            tree().note_revision();
         } else {
             return false;
         }
@@ -580,11 +567,6 @@ private:
         sessions_.pop_back();
         return last;
     }
-    state_root::merkle_tree& tree() {
-        if (!tree_) tree_.emplace(db_);
-        return *tree_;
-    }
-
     /// Says so and waits for a line.
     static void hold() {
         std::cout << "\"held\"" << std::endl;
@@ -711,7 +693,6 @@ private:
     std::optional<notes> notes_;
     std::optional<archive::lifecycle<graded>> grades_;
     std::optional<archive::committed_state> root_;
-    std::optional<state_root::merkle_tree> tree_;
     std::vector<session> sessions_;
     std::atomic<bool> is_busy_{false};
     std::thread worker_;

@@ -15,7 +15,6 @@ from programs import program
 
 PAGE = 4096
 ROOT = 64  # of a window: where its root block begins
-NODE_CAPACITIES = [2, 3, 5, 7, 8, 9, 11, 16]  # of the nodes of a state root
 
 
 # --- sample_state ---

@@ -433,8 +433,8 @@ def test_as_many_objects_are_named_as_are_asked_for(runs):
 
 
 @pytest.mark.parametrize("alike", [False, True], ids=["little_in_common", "all_but_one_block"])
-def test_bisect_finds_in_two_trees_what_their_rows_differ_in(runs, inspect, seed, alike):
-    """It reads a few nodes of the trees at a time; `inspect diff` reads all rows, and no tree."""
+def test_bisect_finds_in_two_states_what_their_rows_differ_in(runs, inspect, seed, alike):
+    """It compares digests of types with another root; `inspect diff` all rows, and no digest."""
     def generate(state, seed, *more):
         runs.driver("generate", "--to", f"{state}.log", "--seed", seed, *more)
 
@@ -484,6 +484,20 @@ def test_bisect_finds_a_flipped_bit_in_an_object_that_no_block_touched_since(run
         ("account", 5, ["created"])]
 
 
+def test_bisect_finds_a_flipped_bit_by_the_other_state_where_no_leaves_are_kept(runs):
+    runs.make(deposits(), deposits()).replay_both().flip_a_bit()
+    (runs.b / "state_root.leaves").unlink()
+    found = runs.bisect(5)
+    assert found["differs"] is None
+    assert found["a"]["fault_count"] == 0
+    (fault,) = found["b"]["faults"]
+    assert (fault["kind"], fault["type"], fault["id"]) == ("type", "account", None)
+    assert [(one["type"], one["id"], one["fields"]) for one in found["objects"]] == [
+        ("account", 5, ["created"])]
+    runs.text().says("b: 1 fault(s) that no block made:\n  account: its objects are not those",
+                     "  account 5\n    created: ")
+
+
 def test_bisect_finds_a_flipped_bit_at_the_block_that_touched_its_object_next(runs):
     runs.make(deposits(), deposits())
     runs.replay(runs.a, "--stop-at", "35")
@@ -506,7 +520,7 @@ def test_bisect_finds_a_flipped_bit_when_the_other_one_is_a_file_of_roots(runs):
     assert found["b"]["objects_looked_at"] is None
 
 
-def test_bisect_tells_a_flipped_root_that_was_kept_from_those_of_the_trees(runs):
+def test_bisect_tells_a_flipped_root_that_was_kept_from_those_of_the_states(runs):
     runs.make(deposits(), deposits()).replay_both().flip_a_root(20)
     found = runs.bisect(5)
     assert (found["differs"]["block"], found["differs"]["same_again"]) == (20, 21)
@@ -514,7 +528,7 @@ def test_bisect_tells_a_flipped_root_that_was_kept_from_those_of_the_trees(runs)
     runs.text().says("from block 21 on they are the same again")
 
 
-def test_bisect_tells_a_flipped_root_of_the_last_block_from_that_of_the_tree(runs):
+def test_bisect_tells_a_flipped_root_of_the_last_block_from_the_recorded_one(runs):
     runs.make(deposits(), deposits()).replay_both().flip_a_root(LAST)
     found = runs.bisect(5)
     assert found["differs"]["block"] == LAST

@@ -1,14 +1,14 @@
-// A tree over digests by id against the definition of its root, and pairs against OpenSSL.
+// A tree over digests by id against the definition of its root.
 
 #include <chainbase/state_root/id_tree.hpp>
 #include <chainbase/state_root/sha256_pairs.hpp>
 #include <pool_allocator/base/thread_pool.hpp>
 
 #include <catch2/catch.hpp>
+#include <tests/state_root/digests.hpp>
 #include <tests/support/seeded.hpp>
 
 #include <cstdint>
-#include <map>
 #include <set>
 #include <span>
 #include <vector>
@@ -22,42 +22,6 @@ using state_root::no_digest;
 
 namespace {
 
-using leaves = std::map<std::uint64_t, sha256_digest>;
-
-sha256_digest any_digest(random_source& random) {
-    sha256_digest made{};
-    for (std::byte& one : made)
-        one = static_cast<std::byte>(random.below(256));
-    return made;
-}
-
-sha256_digest by_openssl(const sha256_digest& left, const sha256_digest& right) {
-    sha256 hash;
-    hash.add(left);
-    hash.add(right);
-    return hash.finish();
-}
-
-unsigned height_of(const leaves& of) {
-    unsigned height = of.empty() ? 0 : 4;
-    while (!of.empty() && of.rbegin()->first >> height != 0)
-        height += 4;
-    return height;
-}
-
-/// Level by level, as FORMAT.md says.
-sha256_digest root_of(leaves level) {
-    for (unsigned left = height_of(level); left != 0; --left) {
-        leaves above;
-        for (const auto& [id, digest] : level)
-            above[id / 2];
-        for (auto& [id, digest] : above)
-            digest = by_openssl(level[2 * id], level[2 * id + 1]);
-        level = above;
-    }
-    return level.empty() ? no_digest : level.begin()->second;
-}
-
 /// A tree and what it is to have.
 class modelled {
 public:
@@ -65,7 +29,7 @@ public:
 
     /// Of ids below `range`; each of them goes with a chance of `gone` in eight.
     std::vector<leaf_update> any_updates(std::uint64_t range, std::uint64_t most, unsigned gone) {
-        leaves changed;
+        leaves_by_id changed;
         for (std::uint64_t left = random_.below(most + 1); left != 0; --left)
             changed[random_.below(range)] =
                 random_.below(8) < gone ? no_digest : any_digest(random_);
@@ -84,8 +48,8 @@ public:
     }
     void check() const {
         REQUIRE(tree.leaves() == expected.size());
-        REQUIRE(tree.height() == height_of(expected));
-        REQUIRE(tree.root() == root_of(expected));
+        REQUIRE(tree.height() == defined_height(expected));
+        REQUIRE(tree.root() == defined_root(expected));
         auto next = expected.begin();
         tree.each([&](std::uint32_t id, const sha256_digest& leaf) {
             REQUIRE(id == next->first);
@@ -95,48 +59,13 @@ public:
     }
 
     id_tree tree;
-    leaves expected;
+    leaves_by_id expected;
 
 private:
     random_source& random_;
 };
 
 } // namespace
-
-TEST_CASE_METHOD(seeded, "pairs have the digests of OpenSSL in every way, however many they are") {
-    std::vector<sha256_digest> from(200), to(100);
-    for (sha256_digest& one : from)
-        one = any_digest(random);
-    for (const sha256_way way : sha256_ways())
-        for (std::size_t count = 0; count <= to.size(); ++count) {
-            INFO(name_of(way) << ", " << count << " pairs");
-            std::vector<digest_pair> pairs;
-            for (std::size_t i = 0; i < count; ++i)
-                pairs.push_back({&from[random.below(from.size())], &from[2 * i], &to[i]});
-            std::ranges::fill(to, no_digest);
-            hash_pairs(pairs, way);
-            for (std::size_t i = 0; i < to.size(); ++i)
-                REQUIRE(to[i] ==
-                        (i < count ? by_openssl(*pairs[i].left, *pairs[i].right) : no_digest));
-        }
-}
-
-TEST_CASE_METHOD(seeded, "a pair may be hashed in place, in every way") {
-    for (const sha256_way way : sha256_ways()) {
-        std::vector<sha256_digest> digests(34);
-        std::vector<digest_pair> pairs;
-        std::vector<sha256_digest> expected;
-        for (std::size_t i = 0; i < digests.size(); i += 2) {
-            digests[i] = any_digest(random);
-            digests[i + 1] = any_digest(random);
-            pairs.push_back({&digests[i], &digests[i + 1], &digests[i]});
-            expected.push_back(by_openssl(digests[i], digests[i + 1]));
-        }
-        hash_pairs(pairs, way);
-        for (std::size_t i = 0; i < pairs.size(); ++i)
-            REQUIRE(digests[2 * i] == expected[i]);
-    }
-}
 
 TEST_CASE("the root of a few leaves is what the format says") {
     id_tree tree;
@@ -152,7 +81,7 @@ TEST_CASE("the root of a few leaves is what the format says") {
     CHECK(tree.root() == expected);
     tree.update(std::vector<leaf_update>{{UINT32_MAX, leaf}});
     CHECK(tree.height() == 32);
-    CHECK(tree.root() == root_of({{1, leaf}, {UINT32_MAX, leaf}}));
+    CHECK(tree.root() == defined_root({{1, leaf}, {UINT32_MAX, leaf}}));
     tree.update(std::vector<leaf_update>{{UINT32_MAX, no_digest}});
     CHECK(tree.root() == expected);
     CHECK(tree.height() == 4);
@@ -200,6 +129,22 @@ TEST_CASE_METHOD(seeded, "the root does not depend on the way to the leaves") {
         one.leaf = no_digest;
     at_once.update(all);
     CHECK(at_once.bytes() == 0);
+}
+
+TEST_CASE_METHOD(seeded, "the root is the same in every way of hashing") {
+    modelled one(random);
+    one.update(one.any_updates(1'000, 300, 0), nullptr);
+    one.update({{UINT32_MAX, any_digest(random)}}, nullptr);
+    for (const sha256_way way : sha256_ways()) {
+        CAPTURE(name_of(way));
+        const auto pair = [&](const sha256_digest& left, const sha256_digest& right) {
+            sha256_digest both{};
+            const digest_pair hashed{&left, &right, &both};
+            hash_pairs({&hashed, 1}, way);
+            return both;
+        };
+        CHECK(defined_root(one.expected, pair) == one.tree.root());
+    }
 }
 
 TEST_CASE_METHOD(seeded, "differences of two trees are the ids at which their leaves differ") {

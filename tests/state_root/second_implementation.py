@@ -1,9 +1,10 @@
 """State roots and proofs from chainbase/state_root/FORMAT.md alone, slowly.
 
-A line of standard input is a call, and each but the first two has a line for an answer:
+A line of standard input is a call, and each but the first three has a line for an answer:
 
     type NAME
     object NAME ID RECORD          in hexadecimal digits; a later one replaces it
+    leaves FILE                    those of a file take the place of all objects
     root
     prove NAME ID
     verify ROOT NAME ID RECORD PROOF       RECORD "-": the caller has none
@@ -108,6 +109,19 @@ class State:
         return b"\2" + shown + number.to_bytes(4, "little") + path_of(self.over_types(), number)
 
 
+def leaves_of(file):
+    with open(file, "rb") as opened:
+        at = Reader(opened.read())
+    number = lambda size: int.from_bytes(at.take(size), "little")
+    if at.take(16) != b"chainbase leaves" or number(4) != 1:
+        raise Malformed
+    types = []
+    for _ in range(number(4)):
+        leaves, size = number(8), number(4)
+        types.append((leaves, at.take(size).decode()))
+    return {name: {number(4): at.take(32) for _ in range(leaves)} for leaves, name in types}
+
+
 def verify(root, name, place, record, proof):
     try:
         at = Reader(proof)
@@ -143,6 +157,8 @@ def main():
         elif call == "object":
             record = bytes.fromhex(words[2])
             state.types[words[0]][int(words[1])] = hashlib.sha256(record).digest()
+        elif call == "leaves":
+            state.types = leaves_of(words[0])
         elif call == "root":
             print(state.root().hex())
         elif call == "prove":

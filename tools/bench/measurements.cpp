@@ -71,15 +71,10 @@ constexpr goal goals[] = {
     {"block_to_alone_pausing", 1.05, ""},
     {"disk_to_encoded", 0.7, ""},
     {"inner_node_ratio", 0.26, ""},
-    {"bytes_per_object", 80, ""},
-    {"update_50000_two_threads", 100e6, ""}, // among 10 M
-    {"proof_bytes", 1.2 * 1024, ""},         // of 1 M
-    {"proof_bytes_largest", 1.2 * 1024, ""},
-    {"verify", 10'000, ""},
-    {"by_id_bytes_per_object", 65, ""},
-    {"by_id_update_50000_two_threads", 40e6, ""}, // among 10 M
-    {"by_id_proof_bytes", 700, ""},               // of 1 M
-    {"by_id_verify", 3'000, ""},
+    {"bytes_per_object", 65, ""},
+    {"update_50000_two_threads", 40e6, ""}, // among 10 M
+    {"proof_bytes", 700, ""},               // of 1 M
+    {"verify", 3'000, ""},
     {"replay_with_root_to_without", 1.25, ""},
     {"short_replay_to_memory", 1 / 0.3, ""},
 };

@@ -185,6 +185,7 @@ void chain_state::parts::close() {
     }
     end_step();
     feeding.reset();
+    if (root) root->keep_leaves();
     root.reset();
     model.reset(); // it may still be writing rows
     rows_shown.reset();
@@ -275,7 +276,10 @@ void chain_state::parts::apply(const decoded_block& next) {
     apply_blocks(*model, {&alone, 1}, at);
     forget_old_blocks();
     remember({&alone, 1});
-    if (root) root->end_block(one.revision(), next.number());
+    if (root) {
+        root->end_block(one.revision(), next.number());
+        root->record();
+    }
     one.push();
     state.commit(state.revision() - lag);
 }
@@ -293,7 +297,7 @@ void chain_state::parts::apply_run(run_of_blocks run, std::size_t& at) {
     else
         apply_blocks(*model, run, at);
     remember(run);
-    if (root) root->note_revision();
+    if (root) root->record();
     all.push();
     // Followers are told of a step while the next one is applied.
     is_step_open = feeding && feeding->so_far().is_followed;
@@ -311,7 +315,7 @@ void chain_state::parts::apply_with_root(run_of_blocks run, std::size_t& at) {
     session block = state.start_session();
     apply_blocks(*model, run, at, [&](const decoded_block& done) {
         root->end_block(block.revision(), done.number());
-        block.squash();
+        root->squash(block);
         block = state.start_session();
     });
 }
@@ -555,7 +559,10 @@ void chain_state::end_block(std::uint64_t checksum, std::uint64_t operations) {
     const block_id own = next_id(parent, checksum);
     const std::uint64_t number = (before ? before->number : 0) + 1;
     all.remember(last_of_run{number, all.made_at, checksum, own, 1, operations});
-    if (all.root) all.root->end_block(all.pending->revision(), number);
+    if (all.root) {
+        all.root->end_block(all.pending->revision(), number);
+        all.root->record();
+    }
     all.pending->push();
     all.pending.reset();
     all.state.commit(all.state.revision() - all.lag);

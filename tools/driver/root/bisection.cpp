@@ -1,12 +1,13 @@
 #include <archive/store.hpp>
-#include <chainbase/state_root/merkle_tree.hpp>
+#include <chainbase/state_root/id_tree.hpp>
 #include <chainbase/state_root/sha256.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <tools/driver/root/known_roots.hpp>
 #include <tools/driver/verbs.hpp>
 #include <tools/inspect/archive/segment_archive.hpp>
-#include <tools/inspect/root/read_only_tree.hpp>
+#include <tools/inspect/root/root_record.hpp>
 #include <tools/inspect/root/root_report.hpp>
+#include <tools/inspect/root/type_leaves.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 #include <tools/inspect/rows/type_records.hpp>
@@ -23,6 +24,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -30,6 +32,10 @@
 namespace chainbase::driver {
 
 namespace {
+
+unsigned threads() {
+    return std::max(1U, std::thread::hardware_concurrency());
+}
 
 /// A state, or a file of roots, to compare.
 class bisected_side {
@@ -57,8 +63,16 @@ public:
         if (still_) still_->take_turn([] {});
     }
     [[nodiscard]] known_roots roots() { return file_ ? *file_ : known_roots::of_state(*state_); }
-    /// Requires a state.
-    [[nodiscard]] inspect::unchanging_state& held() noexcept { return *still_; }
+    /// What the state keeps of its root. Requires a state.
+    [[nodiscard]] inspect::root_record record() {
+        inspect::root_record found;
+        still_->take_turn([&] { found = inspect::root_record::of(*state_); });
+        return found;
+    }
+    /// The leaves of a type, from its objects. Requires a state.
+    [[nodiscard]] inspect::type_leaves leaves(const std::string& type) {
+        return inspect::type_leaves::of(*still_, archive(), type, threads());
+    }
     /// One object of the state, in memory or archived. Requires a state.
     [[nodiscard]] row find(const std::string& type, std::uint32_t id) {
         try {
@@ -70,11 +84,14 @@ public:
 
 private:
     [[nodiscard]] row read(const std::string& type, std::uint32_t id) {
-        if (!is_archive_open_) archive_ = inspect::open_archive(*state_);
-        is_archive_open_ = true;
-        auto found = inspect::object_row::find(*state_, archive_.get(), type, id);
+        auto found = inspect::object_row::find(*state_, archive(), type, id);
         if (!found) return {};
         return {*std::move(found), {}};
+    }
+    [[nodiscard]] const archive::store* archive() {
+        if (!is_archive_open_) archive_ = inspect::open_archive(*state_);
+        is_archive_open_ = true;
+        return archive_.get();
     }
 
     std::optional<known_roots> file_; ///< read only once: it may be a pipe
@@ -117,7 +134,7 @@ struct bisection {
     struct fault {
         std::string kind; ///< as `chainbase-inspect root --verify` has them, or "block_root"
         std::string type;
-        std::uint32_t id = 0;
+        std::optional<std::uint32_t> id; ///< nothing: the whole type
         std::string what;
         BOOST_DESCRIBE_CLASS(fault, (), (kind, type, id, what), (), ())
     };
@@ -148,9 +165,9 @@ struct bisection {
         return differs || object_count != 0 || a.fault_count != 0 || b.fault_count != 0;
     }
 
-    /// Compares the roots of two states' or files' blocks; then, by their trees, the objects of two
-    /// states if a root differs or both have the same head; and, if nothing differs, whether each
-    /// state's objects match its root. Names at most `limit` objects.
+    /// Compares the roots of two states' or files' blocks; then, if one differs or both have the
+    /// same head, the objects of two states of each type whose roots are not the same; and, if
+    /// nothing differs, whether each state's objects match its root. Names at most `limit` objects.
     ///
     /// Delays no writer. Throws usage_error when they have no block in common, are of other chains
     /// or commit to other types, and what opening a state for reading throws.
@@ -158,7 +175,6 @@ struct bisection {
                                       const std::filesystem::path& b, std::size_t limit);
 };
 
-using inspect::copied_tree;
 using inspect::root_fault;
 
 struct object_name {
@@ -244,25 +260,48 @@ void compare_objects(bisected_side& a, bisected_side& b, const std::set<object_n
     }
 }
 
-/// The kept root of the last block must equal the tree's.
-void check_head(const known_roots& roots, const copied_tree& tree, bisection::side& of) {
+/// The kept root of the last block must equal the recorded one.
+void check_head(const known_roots& roots, const sha256_digest& recorded, bisection::side& of) {
     const auto& [number, newest] = *roots.by_number.rbegin();
-    if (newest.root == tree.head().digest) return;
+    if (newest.root == recorded) return;
     ++of.fault_count;
     of.faults.push_back(
         {"block_root", "block_root", 0,
          fmt::format("the kept root of block {} is {}, but that of the objects after it is {}",
-                     number, hex(newest.root), hex(tree.head().digest))});
+                     number, hex(newest.root), hex(recorded))});
 }
 
-void compare_trees(bisected_side& a, bisected_side& b, std::size_t limit, bisection& found) {
-    const copied_tree tree_a(a.held());
-    const copied_tree tree_b(b.held());
+/// The ids at which objects differ, or are in memory and cannot be read.
+std::vector<std::uint32_t> differences(const inspect::type_leaves& a,
+                                       const inspect::type_leaves& b) {
+    std::vector<std::uint32_t> ids;
+    state_root::id_tree::differences(a.tree, b.tree, [&](std::uint32_t id) { ids.push_back(id); });
+    for (const auto* side : {&a, &b})
+        for (const auto& one : side->unreadable)
+            if (!one.is_archived) ids.push_back(one.id);
+    std::ranges::sort(ids);
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    return ids;
+}
+
+bool have_same_root(std::string_view type, const inspect::root_record& a,
+                    const inspect::root_record& b) {
+    const auto* const in_a = a.find(type);
+    const auto* const in_b = b.find(type);
+    return in_a && in_b && in_a->root == in_b->root && in_a->height == in_b->height;
+}
+
+/// Names `limit` objects, of the types whose recorded roots differ.
+void compare_types(bisected_side& a, bisected_side& b, std::size_t limit, bisection& found) {
+    const inspect::root_record of_a = a.record();
+    const inspect::root_record of_b = b.record();
     std::set<object_name> names;
-    if (found.differs || found.a.head == found.b.head)
-        state_root::diff(tree_a, tree_b, [&](const state_root::difference& one) {
-            if (found.object_count++ < limit) names.insert({std::string(one.type), one.id});
-        });
+    for (const state_root::committed_type& one : of_a.types) {
+        if (have_same_root(one.name.view(), of_a, of_b)) continue;
+        const std::string type(one.name.view());
+        for (const std::uint32_t id : differences(a.leaves(type), b.leaves(type)))
+            if (found.object_count++ < limit) names.insert({type, id});
+    }
     compare_objects(a, b, names, found);
 }
 
@@ -275,9 +314,10 @@ bisection compare(bisected_side& a, bisected_side& b, std::size_t limit) {
     bisection found = of_roots(roots_a, roots_b);
     a.require_held();
     b.require_held();
-    if (a.is_state()) check_head(roots_a, copied_tree(a.held()), found.a);
-    if (b.is_state()) check_head(roots_b, copied_tree(b.held()), found.b);
-    if (a.is_state() && b.is_state()) compare_trees(a, b, limit, found);
+    if (a.is_state()) check_head(roots_a, a.record().recorded.root, found.a);
+    if (b.is_state()) check_head(roots_b, b.record().recorded.root, found.b);
+    if (a.is_state() && b.is_state() && (found.differs || found.a.head == found.b.head))
+        compare_types(a, b, limit, found);
     a.require_held();
     b.require_held();
     return found;
@@ -285,8 +325,7 @@ bisection compare(bisected_side& a, bisected_side& b, std::size_t limit) {
 
 /// Compares a state's objects with its root.
 void look_at_objects(bisection::side& of, std::size_t limit, bisection& found) {
-    const auto report = inspect::root_report::of(
-        of.path, {true, std::max(1U, std::thread::hardware_concurrency()), limit});
+    const auto report = inspect::root_report::of(of.path, {true, threads(), limit});
     // One that is not current has changes that are in no block yet.
     const bool has_moved = report.has_moved || !report.is_current();
     found.has_moved = found.has_moved || has_moved;
@@ -301,15 +340,23 @@ void look_at_objects(bisection::side& of, std::size_t limit, bisection& found) {
                     {std::string(root_fault::names[number]), one.type, one.id, one.text});
 }
 
-/// Compares objects that contradict their state's root with the other state's.
-void compare_faulty(bisected_side& a, bisected_side& b, bisection& found) {
+/// Compares objects that contradict their state's root with the other state's. Where no more is
+/// known than their type, those that are not the same in both. Throws state_changed.
+void compare_faulty(bisected_side& a, bisected_side& b, std::size_t limit, bisection& found) {
+    if (!found.a.is_state || !found.b.is_state) return;
     std::set<object_name> names;
+    std::set<std::string> types;
     for (const bisection::side* side : {&found.a, &found.b})
         for (const bisection::fault& one : side->faults)
-            if (one.kind == "other_content" || one.kind == "not_in_root" ||
-                one.kind == "not_in_state" || one.kind == "unreadable")
-                names.insert({one.type, one.id});
-    if (found.a.is_state && found.b.is_state) compare_objects(a, b, names, found);
+            if (one.kind == "type")
+                types.insert(one.type);
+            else if (one.id && one.kind != "record")
+                names.insert({one.type, *one.id});
+    for (const std::string& type : types)
+        if (have_same_root(type, a.record(), b.record()))
+            for (const std::uint32_t id : differences(a.leaves(type), b.leaves(type)))
+                if (names.size() < limit) names.insert({type, id});
+    compare_objects(a, b, names, found);
 }
 
 bisection bisection::of(const std::filesystem::path& a, const std::filesystem::path& b,
@@ -327,7 +374,11 @@ bisection bisection::of(const std::filesystem::path& a, const std::filesystem::p
     if (found.is_different()) return found;
     for (side* one : {&found.a, &found.b})
         if (one->is_state) look_at_objects(*one, limit, found);
-    compare_faulty(side_a, side_b, found);
+    try {
+        compare_faulty(side_a, side_b, limit, found);
+    } catch (const inspect::state_changed&) {
+        found.has_moved = true;
+    }
     return found;
 }
 
@@ -380,7 +431,8 @@ std::string faults_of(const char* name, const bisection::side& one) {
     std::string text = fmt::format("{}: {} fault(s) that no block made{}\n", name, one.fault_count,
                                    one.faults.size() < one.fault_count ? "; the first ones:" : ":");
     for (const bisection::fault& each : one.faults)
-        text += fmt::format("  {} {}: {}\n", each.type, each.id, each.what);
+        text += fmt::format("  {}{}: {}\n", each.type, each.id ? fmt::format(" {}", *each.id) : "",
+                            each.what);
     return text;
 }
 

@@ -11,15 +11,12 @@ namespace chainbase::driver {
 namespace {
 
 const trace::site root_update("driver.root.update");
+const trace::site root_record("driver.root.record");
 
 const std::set<std::string> all{"all"};
 
-std::set<std::string> types_of(const state_root::merkle_tree& tree) {
-    std::set<std::string> types;
-    for (const auto& [name, number] : tree.type_numbers())
-        types.insert(name);
-    return types;
-}
+/// The ended blocks of a step whose root may still be made.
+constexpr std::size_t most_behind = 32;
 
 } // namespace
 
@@ -36,9 +33,9 @@ std::unique_ptr<chain_root> chain_root::open(database& state, const chain_model&
                               ": --keep-roots: there is no root; give --state-root, too");
         return nullptr;
     }
-    root->require_known_format();
+    root->require_known_format(is_wanted);
     if (!is_wanted)
-        root->commit_to(model, types_of(root->objects_.tree()));
+        root->commit_to(model, root->objects_.recorded_types());
     else
         root->commit_to(model, asked.types == all ? std::set<std::string>() : *asked.types);
     const root_setting* const known = root->setting();
@@ -80,15 +77,23 @@ const root_setting* chain_root::setting() const {
     return all_of_them.begin() == all_of_them.end() ? nullptr : &*all_of_them.begin();
 }
 
-/// A later version may keep other parts of its tree.
-void chain_root::require_known_format() const {
-    const std::uint32_t format = objects_.tree().nodes().head().format;
-    if (format <= state_root::tree_head::current_format) return;
-    throw format_error(
-        fmt::format("{}: its state root has format {}, this version makes {}; use the version that "
-                    "made it, or give --state-root none and then, in a second call, --state-root "
-                    "all, which makes it anew and forgets the roots of earlier blocks",
-                    state_.state(), format, state_root::tree_head::current_format));
+/// What the root of another version commits to is not known here.
+void chain_root::require_known_format(bool has_types) const {
+    const std::uint32_t format = objects_.format();
+    if (!setting() || format == state_root::current_format) return;
+    if (format > state_root::current_format)
+        throw format_error(fmt::format(
+            "{}: its state root has format {}, this version makes {}; use the version that made "
+            "it, or give --state-root none and then, in a second call, --state-root all, which "
+            "makes it anew and forgets the roots of earlier blocks",
+            state_.state(), format, state_root::current_format));
+    if (!has_types)
+        throw format_error(fmt::format(
+            "{}: its state root is of an earlier version; give --state-root all, or the types that "
+            "it is of, which makes it anew and forgets the roots of earlier blocks, or "
+            "--state-root none. The memory of the former tree, about 70 bytes for each object, is "
+            "free only if the version that made it turns it off first",
+            state_.state()));
 }
 
 /// All in one session: a kill leaves all of it or nothing, and popping the last block cannot undo
@@ -96,6 +101,7 @@ void chain_root::require_known_format() const {
 void chain_root::catch_up(std::uint64_t head) {
     const root_setting* known = setting();
     const bool is_current = objects_.is_current();
+    if (is_current) objects_.catch_up();
     if (known && known->kept == kept_ && is_current) return;
     session all = state_.start_session();
     if (known)
@@ -104,31 +110,37 @@ void chain_root::catch_up(std::uint64_t head) {
         state_.create<root_setting>([&](root_setting& it) { it.kept = kept_; });
     remove_old();
     if (!is_current) make_anew(head);
-    all.squash();
+    objects_.squash(all);
     objects_.note_revision();
 }
 
 void chain_root::make_anew(std::uint64_t head) {
     forget_others();
-    objects_.rebuild();
+    objects_.catch_up();
     if (head == 0) return; // a new state
     spdlog::info("state root: made anew from {} objects", objects());
-    if (!of_block(head)) keep(head, {});
+    if (!of_block(head)) keep(head, {objects_.root(), {}});
 }
 
-void chain_root::keep(std::uint64_t number, const sha256_digest& writes) {
+void chain_root::keep(std::uint64_t number, const state_root::block_digests& of) {
     state_.create<block_root>([&](block_root& one) {
         one.number = number;
-        one.root = objects_.root();
-        one.writes = writes;
+        one.root = of.root;
+        one.writes = of.writes;
     });
     remove_old();
 }
 
-/// Removes block roots of a tree over other types or of another version.
+void chain_root::keep_ended(std::size_t most_left) {
+    for (; ended_.size() > most_left; ended_.pop_front())
+        keep(ended_.front().number, ended_.front().digests.get());
+}
+
+/// Removes block roots over other types or of another version.
 void chain_root::forget_others() {
-    const state_root::merkle_tree& tree = objects_.tree();
-    if (tree.is_of_this_format() && types_of(tree) == objects_.types()) return;
+    if (objects_.format() == state_root::current_format &&
+        objects_.recorded_types() == objects_.types())
+        return;
     if (const auto count = state_.count<block_root>(); count != 0)
         spdlog::warn("state root: the roots of {} earlier blocks are dropped: they are of other "
                      "types, or of another version",
@@ -136,10 +148,22 @@ void chain_root::forget_others() {
     state_.clear<block_root>();
 }
 
+/// Blocks that were ended before, and undone with their step, count no more.
 void chain_root::end_block(revision_number session, std::uint64_t number) {
     const trace::span timed(root_update);
     const auto begin = std::chrono::steady_clock::now();
-    keep(number, objects_.update(session));
+    while (!ended_.empty() && ended_.back().number >= number)
+        ended_.pop_back();
+    ended_.push_back({number, objects_.follow(session)});
+    keep_ended(most_behind);
+    spent_ += std::chrono::steady_clock::now() - begin;
+}
+
+void chain_root::record() {
+    const trace::span timed(root_record);
+    const auto begin = std::chrono::steady_clock::now();
+    objects_.record();
+    keep_ended(0);
     spent_ += std::chrono::steady_clock::now() - begin;
 }
 

@@ -3,7 +3,7 @@
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/driver/root/known_roots.hpp>
 #include <tools/driver/verbs.hpp>
-#include <tools/inspect/root/read_only_tree.hpp>
+#include <tools/inspect/root/root_record.hpp>
 #include <tools/inspect/rows/row_query.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 #include <tools/inspect/state_call.hpp>
@@ -54,10 +54,10 @@ known_roots known_roots::of_state(inspect::row_source& from) {
         if (!has_type(from, schema_of<block_root>(block_root::type_name)) ||
             !has_type(from, schema_of<chain_identity>(chain_identity::type_name)))
             throw_no_roots(from.state());
-        const inspect::read_only_tree tree(from);
+        const auto record = inspect::root_record::of(from);
         found.types.clear();
-        for (const auto& [number, name] : tree.types())
-            found.types.insert(name);
+        for (const state_root::committed_type& one : record.types)
+            found.types.emplace(one.name.view());
     });
     each<chain_identity>(from, [&](const chain_identity& one) { found.chain = one.chain.view(); });
     each<block_root>(

@@ -1,7 +1,6 @@
 #include <chainbase/object.hpp>
 #include <chainbase/object/schema_of.hpp>
-#include <chainbase/state_root/node.hpp>
-#include <chainbase/state_root/node_source.hpp>
+#include <chainbase/state_root/recorded_root.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/inspect/state/named_state.hpp>
@@ -12,7 +11,6 @@
 #include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 
-#include <boost/mp11.hpp>
 #include <fmt/format.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -27,17 +25,6 @@
 namespace chainbase::inspect {
 
 namespace {
-
-std::vector<type_schema> make_schemas() {
-    using namespace state_root;
-    std::vector<type_schema> all{schema_of<tree_head>(tree_head::type_name),
-                                 schema_of<named_type>(named_type::type_name)};
-    boost::mp11::mp_for_each<boost::mp11::mp_iota_c<capacities.size()>>([&](auto number) {
-        all.push_back(schema_of<node<capacities[number]>>("state_root.nodes" +
-                                                          std::to_string(capacities[number])));
-    });
-    return all;
-}
 
 bool is_of_life_cycle(const std::string& name, const std::set<std::string>& names) {
     constexpr std::array<std::string_view, 4> parts{".retired", ".filter", ".removed",
@@ -55,8 +42,21 @@ bool is(const type_schema& schema, const char* name) {
 } // namespace
 
 const std::vector<type_schema>& root_schemas() {
-    static const std::vector<type_schema> all = make_schemas();
+    using namespace state_root;
+    static const std::vector<type_schema> all{schema_of<recorded_root>(recorded_root::type_name),
+                                              schema_of<committed_type>(committed_type::type_name)};
     return all;
+}
+
+/// Whether a type is of the tree that earlier versions kept in the state. Nobody reads it any more.
+static bool is_of_former_tree(const type_schema& schema) {
+    const auto has = [&](std::string_view field) {
+        return std::ranges::find(schema.fields, field, &type_schema::field::name) !=
+               schema.fields.end();
+    };
+    return (schema.name.starts_with("state_root.nodes") && has("branches")) ||
+           (schema.name == "state_root.tree" && has("digest")) ||
+           (schema.name == "state_root.types" && has("name"));
 }
 
 bool is_of_root(const type_schema& schema) {
@@ -77,6 +77,7 @@ std::string why_bookkeeping(const type_schema& schema, const std::set<std::strin
         is<driver::block_root>(schema, driver::block_root::type_name))
         return "of the driver";
     if (is_of_root(schema)) return "of the state root";
+    if (is_of_former_tree(schema)) return "of the state root of an earlier version";
     return {};
 }
 

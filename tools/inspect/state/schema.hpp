@@ -44,7 +44,7 @@ struct schema_report {
 
 /// @name The types that store a state's root (chainbase/state_root/README.md)
 /// @{
-/// This version's types: the tree, its types, its nodes by capacity.
+/// This version's types: the recorded root, and the types that it commits to.
 [[nodiscard]] const std::vector<type_schema>& root_schemas();
 /// Whether a type is one of them, by name and fields.
 [[nodiscard]] bool is_of_root(const type_schema& schema);
@@ -55,8 +55,10 @@ struct schema_report {
 ///  - `T.retired`, `.filter`, `.removed` and `.withdrawn` for a type T: its life cycle,
 ///  - `archive.table`, `.row` and `.key`: an archive in memory, whose rows count as objects,
 ///  - `chain_identity` and `applied_block`, if they have the fields of chainbase-driver's,
-///  - `state_root.tree`, `.types` and `.nodes2` to `.nodes16`, if they match this version: a root
-///    commits to the content and is not part of it.
+///  - `state_root.recorded` and `.committed`, if they match this version: a root commits to the
+///    content and is not part of it,
+///  - `state_root.tree`, `.types` and `.nodes2` to `.nodes16`, if they are those of the tree that
+///    earlier versions kept in the state.
 [[nodiscard]] std::string why_bookkeeping(const type_schema& schema,
                                           const std::set<std::string>& names);
 
