@@ -143,7 +143,14 @@ bool committed_state::has_recorded_types() const {
 bool committed_state::is_current() const {
     const recorded_root* const known = recorded();
     return known && known->format == state_root::current_format &&
-           known->revision == state_.revision() && has_recorded_types();
+           known->revision == state_.revision() && has_recorded_types() && is_all_recorded();
+}
+
+/// Whether the newest session that was followed is in the record; what was undone does not count.
+bool committed_state::is_all_recorded() const {
+    for (auto one = journal_.rbegin(); one != journal_.rend(); ++one)
+        if (is_there(*one)) return one->is_recorded;
+    return true;
 }
 
 void committed_state::write_record(const state_tree& tree) {
@@ -175,15 +182,20 @@ void committed_state::write_record(const state_tree& tree) {
 }
 
 void committed_state::record() {
-    write_record(tree());
+    const state_tree& now = tree();
+    if (!follows())
+        throw usage_error(state_.state() + ": state root: record(): the tree belongs to revision " +
+                          std::to_string(followed_revision()) +
+                          "; call follow() for each session that changed something");
+    write_record(now);
+    for (followed_session& one : journal_)
+        one.is_recorded = true;
 }
 
 /// In a session of its own, so that it happens as a whole.
 void committed_state::record_anew() {
     session all = state_.start_session();
     write_record(settled());
-    // That after this session is squashed.
-    state_.modify(*recorded(), [](recorded_root& it) { --it.revision; });
     squash(all);
 }
 
@@ -202,16 +214,17 @@ void committed_state::forget() {
 
 void committed_state::catch_up() {
     leave_undone_sessions();
-    if (!follows()) make_tree();
-    if (!is_current()) record_anew();
+    const bool was_current = is_current();
+    if (!follows() || !was_current) make_tree();
+    if (!was_current) record_anew();
 }
 
 void committed_state::rebuild() {
     auto made = std::make_unique<background_tree>(names(), threads_);
     add_all(*made);
     (void)made->settled();
-    tree_ = std::move(made);
     begin_journal();
+    tree_ = std::move(made);
     record_anew();
 }
 
@@ -239,8 +252,8 @@ void committed_state::make_tree() {
                 "`chainbase-inspect root --verify` says more; go back to a checkpoint or a backup, "
                 "or accept the objects by turning the root off and on");
     }
-    tree_ = std::move(made);
     begin_journal();
+    tree_ = std::move(made);
 }
 
 void committed_state::add_all(background_tree& to) const {
@@ -289,6 +302,10 @@ void committed_state::keep_leaves() noexcept {
     try {
         leave_undone_sessions();
         if (!tree_ || !is_current() || !follows()) return;
+        // They must not take the room of the checkpoint that closes the state.
+        const std::uint64_t needed =
+            state_root::bytes_of_leaf * objects() + state_.statistics().total;
+        if (std::filesystem::space(state_.state()).available < needed) return;
         state_root::write_leaves(leaves_file(), tree());
     } catch (const std::exception& problem) {
         spdlog::warn("{}: the leaves of the state root are not kept, so the next opening reads all "
@@ -307,69 +324,89 @@ bool committed_state::follows() const noexcept {
     return tree_ && followed_revision() == state_.revision();
 }
 
-/// What any of the sessions that can be undone has touched counts as touched by each of them.
+/// What sessions have touched that can be undone counts as touched by the newest; where that is
+/// undone, by the one below.
 void committed_state::begin_journal() {
-    undo_log& log = *state_.memory().log();
+    tree_.reset();
     stale_.clear();
     journal_.clear();
+    undo_log& log = *state_.memory().log();
     base_ = log.committed_revision();
     for (revision_number one = base_ + 1; one <= log.revision(); ++one)
-        journal_.push_back({one, serial_of(log, one).value(), touched(one)});
+        journal_.push_back({one, serial_of(log, one).value(), {}, true});
+    if (!journal_.empty()) journal_.back().touched = touched(base_ + 1);
 }
 
-/// Drops sessions from the journal that can no longer be undone; those that were are to be read
-/// again. If more was undone than the journal has, the tree is to be made anew.
+bool committed_state::is_there(const followed_session& one) const {
+    undo_log& log = *state_.memory().log();
+    if (one.revision > log.revision()) return false;
+    return one.revision <= log.committed_revision() || serial_of(log, one.revision) == one.serial;
+}
+
+/// Drops sessions from the journal that can no longer be undone. Those that were, or were squashed
+/// without squash(), are to be read again, also when the session below is undone. If more was
+/// undone than the journal has, or something else was made irreversible than what was recorded, the
+/// tree is to be made anew.
 void committed_state::leave_undone_sessions() {
     if (!tree_) return;
+    if (tree_->has_failed()) return tree_.reset();
     undo_log& log = *state_.memory().log();
-    const auto is_there = [&](const followed_session& one) {
-        return one.revision <= log.committed_revision() ||
-               serial_of(log, one.revision) == one.serial;
-    };
-    while (!journal_.empty() &&
-           (journal_.back().revision > log.revision() || !is_there(journal_.back()))) {
+    for (; !journal_.empty() && !is_there(journal_.back()); journal_.pop_back()) {
         const auto& ids = journal_.back().touched;
         stale_.insert(stale_.end(), ids.begin(), ids.end());
-        journal_.pop_back();
+        if (journal_.size() == 1) continue;
+        auto& below = journal_[journal_.size() - 2].touched;
+        below.insert(below.end(), ids.begin(), ids.end());
     }
-    while (!journal_.empty() && journal_.front().revision <= log.committed_revision()) {
+    for (; !journal_.empty() && journal_.front().revision <= log.committed_revision();
+         journal_.pop_front())
         base_ = journal_.front().revision;
-        journal_.pop_front();
-    }
-    if (journal_.empty() && base_ > log.revision()) tree_.reset();
+    const recorded_root* const known = recorded();
+    if ((journal_.empty() && base_ > log.revision()) || (known && known->revision < base_))
+        tree_.reset();
 }
 
 void committed_state::note_revision() {
     leave_undone_sessions();
     if (!tree_) return;
     undo_log& log = *state_.memory().log();
+    const bool is_recorded = journal_.empty() || journal_.back().is_recorded;
     if (followed_revision() != log.revision()) {
         if (log.has_session())
-            journal_.push_back({log.revision(), log.serial(), {}});
+            journal_.push_back({log.revision(), log.serial(), {}, is_recorded});
         else
             base_ = log.revision();
     }
     const recorded_root* const known = recorded();
-    if (known && known->revision != log.revision())
+    if (is_recorded && known && known->revision != log.revision())
         state_.modify(*known, [&](recorded_root& it) { it.revision = log.revision(); });
 }
 
-/// The session below takes over the serial of the squashed one.
+/// A completed session takes over the serial of the one that is squashed into it.
 void committed_state::squash(session& followed) {
     leave_undone_sessions();
+    if (const recorded_root* const known = recorded();
+        known && known->revision == state_.revision()) // it stays current
+        state_.modify(*known, [](recorded_root& it) { --it.revision; });
     followed.squash();
     if (!tree_) return;
     undo_log& log = *state_.memory().log();
-    followed_session merged{log.revision(), log.serial(), {}};
-    bool is_followed = false;
-    for (; !journal_.empty() && journal_.back().revision >= merged.revision; journal_.pop_back()) {
-        auto& upper = merged.touched;
-        auto& lower = journal_.back().touched;
-        if (lower.size() > upper.size()) lower.swap(upper);
-        upper.insert(upper.end(), lower.begin(), lower.end());
-        is_followed = true;
+    try {
+        followed_session merged{log.revision(), log.serial(), {}, true};
+        bool is_followed = false;
+        for (; !journal_.empty() && journal_.back().revision >= merged.revision;
+             journal_.pop_back()) {
+            followed_session& one = journal_.back();
+            if (one.touched.size() > merged.touched.size()) one.touched.swap(merged.touched);
+            merged.touched.insert(merged.touched.end(), one.touched.begin(), one.touched.end());
+            merged.is_recorded = merged.is_recorded && one.is_recorded;
+            is_followed = true;
+        }
+        if (is_followed) journal_.push_back(std::move(merged));
+    } catch (...) {
+        tree_.reset(); // the journal lacks what may be undone
+        throw;
     }
-    if (is_followed) journal_.push_back(std::move(merged));
 }
 
 /// Objects that were handed over are unchanged in the tree; those removed from the archive are not
@@ -389,8 +426,8 @@ committed_state::touched(revision_number since) const {
     undo_log& log = *state_.memory().log();
     const auto begin = log.find_session(since);
     if (!begin)
-        throw usage_error(state_.state() + ": state root: update(" + std::to_string(since) +
-                          "): no session of this revision can be undone any more; call update() "
+        throw usage_error(state_.state() + ": state root: follow(" + std::to_string(since) +
+                          "): no session of this revision can be undone any more; call follow() "
                           "before the session is committed, or call rebuild()");
     const std::vector<object_place> places = touched_objects(log, *begin);
     const auto is_touched = [&](std::uint32_t window) {
@@ -407,32 +444,30 @@ committed_state::touched(revision_number since) const {
         if (std::ranges::any_of(one->bookkeeping, is_touched))
             count_archived(ids, one->archived(since));
         for (const std::uint32_t id : ids)
-            all.push_back({one.get(), id});
+            all.push_back({one->number, id});
     }
     return all;
 }
 
 std::shared_future<state_root::block_digests>
 committed_state::send(const std::vector<committed_object>& touched) {
-    const auto by_place = [](const committed_object& one) {
-        return std::pair(one.of->number, one.id);
-    };
-    std::ranges::sort(stale_, {}, by_place);
+    std::ranges::sort(stale_);
+    stale_.erase(std::unique(stale_.begin(), stale_.end()), stale_.end());
     object_changes changes = tree_->empty_changes();
-    auto before = stale_.begin();
-    const auto add_stale_below = [&](std::pair<std::uint32_t, std::uint32_t> end) {
-        for (; before != stale_.end() && by_place(*before) < end; ++before)
-            if (before + 1 == stale_.end() || !(before[1] == *before))
-                changes.add(before->of->number, before->id,
-                            before->of->append_from_anywhere(before->id, changes.records));
+    auto next = stale_.begin();
+    const auto add_stale = [&] {
+        const source& of = *sources_[next->type];
+        changes.add(next->type, next->id, of.append_from_anywhere(next->id, changes.records));
+        ++next;
     };
     for (const committed_object& one : touched) {
-        add_stale_below(by_place(one));
-        while (before != stale_.end() && *before == one)
-            ++before;
-        changes.add(one.of->number, one.id, one.of->append(one.id, changes.records));
+        while (next != stale_.end() && *next < one)
+            add_stale();
+        if (next != stale_.end() && *next == one) ++next;
+        changes.add(one.type, one.id, sources_[one.type]->append(one.id, changes.records));
     }
-    add_stale_below({UINT32_MAX, UINT32_MAX});
+    while (next != stale_.end())
+        add_stale();
     stale_.clear();
     try {
         return tree_->update(std::move(changes));
@@ -446,14 +481,18 @@ std::shared_future<state_root::block_digests> committed_state::follow(revision_n
     leave_undone_sessions();
     const revision_number before = followed_revision();
     if (!tree_ || (before != revision - 1 && before != state_.revision()))
-        throw usage_error(state_.state() + ": state root: update(" + std::to_string(revision) +
+        throw usage_error(state_.state() + ": state root: follow(" + std::to_string(revision) +
                           "): the tree belongs to " +
                           (tree_ ? "revision " + std::to_string(before) : "another revision") +
                           " or to other types; call catch_up() before the session starts");
-    followed_session now{state_.revision(), state_.memory().log()->serial(), touched(revision)};
-    auto done = send(now.touched);
-    journal_.push_back(std::move(now));
-    return done;
+    journal_.push_back(
+        {state_.revision(), state_.memory().log()->serial(), touched(revision), false});
+    try {
+        return send(journal_.back().touched);
+    } catch (...) {
+        journal_.pop_back();
+        throw;
+    }
 }
 
 sha256_digest committed_state::update(revision_number revision) {

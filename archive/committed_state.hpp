@@ -7,6 +7,7 @@
 #include <chainbase/state_root/recorded_root.hpp>
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
@@ -44,13 +45,18 @@ namespace chainbase::archive {
 ///
 /// update() is two steps, of which the first leaves the hashing to a thread:
 ///
+///     session step = state.start_session();
+///     root.note_revision();                            // nothing has changed in it so far
+///     session first = state.start_session();
+///     ...
 ///     auto of_first = root.follow(first.revision());   // gathers what the session changed
 ///     root.squash(first);
-///     ...                                              // the next session
-///     root.record();                                   // waits, before the outer one is complete
+///     ...                                              // more sessions
+///     root.record();                                   // waits for the tree
+///     step.push();
 ///
-/// Call one of both for each session that changes objects, before it is pushed or squashed into a
-/// session that was followed: if one was left out, they throw until catch_up(). They cannot detect
+/// Call one of both for each session that changes objects, before it is pushed or squashed: if one
+/// was left out, they throw until catch_up(). They cannot detect
 /// a change without a session and revision of its own: after such a change, and after
 /// set_revision(), call rebuild().
 ///
@@ -101,7 +107,7 @@ public:
     /// that session cannot be undone any more, and when the tree matches neither the state before
     /// it nor the present state; then nothing changed.
     std::shared_future<state_root::block_digests> follow(revision_number revision);
-    /// Squashes the newest session, which was followed.
+    /// Squashes the newest session, which was followed. A recorded root that is current stays so.
     void squash(session& followed);
     /// Waits for the tree, and records its root as that of the present state, as part of the
     /// current session. Throws what background_tree::settled() and database::modify throw.
@@ -139,11 +145,10 @@ private:
         std::vector<std::uint32_t> handed_over; ///< left memory; still objects unless removed
         std::vector<std::uint32_t> removed;     ///< were in the archive, or retired
     };
-    struct source;
     struct committed_object {
-        const source* of;
+        std::uint32_t type; ///< its source's number
         std::uint32_t id;
-        friend bool operator==(const committed_object&, const committed_object&) = default;
+        friend auto operator<=>(const committed_object&, const committed_object&) = default;
     };
     /// A type whose objects the root commits to.
     struct source {
@@ -173,6 +178,7 @@ private:
         revision_number revision;
         std::uint32_t serial; ///< tells it apart from others of that revision
         std::vector<committed_object> touched;
+        bool is_recorded; ///< nothing is missing in the recorded root
     };
 
     void enter(std::unique_ptr<source> made, std::string name,
@@ -188,6 +194,8 @@ private:
     [[nodiscard]] std::unique_ptr<state_root::background_tree> tree_of_kept_leaves() const;
     [[nodiscard]] std::filesystem::path leaves_file() const;
     void begin_journal();
+    [[nodiscard]] bool is_there(const followed_session& one) const;
+    [[nodiscard]] bool is_all_recorded() const;
     void leave_undone_sessions();
     [[nodiscard]] revision_number followed_revision() const noexcept;
     [[nodiscard]] bool follows() const noexcept;
@@ -205,8 +213,8 @@ private:
     std::unique_ptr<state_root::background_tree> tree_; ///< null: to be made
     std::deque<followed_session> journal_;              ///< the newest last
     revision_number base_ = 0; ///< of the tree before the oldest in the journal
-    std::vector<committed_object>
-        stale_; ///< changed by sessions that were undone: to be read again
+    /// What sessions had changed that were undone: to be read again.
+    std::vector<committed_object> stale_;
 };
 
 template <typename T>

@@ -7,6 +7,7 @@
 #include <boost/endian/arithmetic.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -93,6 +94,7 @@ struct background_tree::parts {
     hasher own;
     hasher of_caller;
     std::exception_ptr failure; ///< from then on nothing is done
+    std::atomic<bool> has_failed{false};
 
     mutable std::mutex mutex;
     mutable std::condition_variable changed; ///< what is below
@@ -125,6 +127,7 @@ void background_tree::parts::take(job& one) noexcept {
         one.done.set_value(update(one));
     } catch (...) {
         failure = std::current_exception();
+        has_failed = true;
         one.done.set_exception(failure);
     }
 }
@@ -223,6 +226,10 @@ object_changes background_tree::empty_changes() {
     found.changes.clear();
     found.records.clear();
     return found;
+}
+
+bool background_tree::has_failed() const noexcept {
+    return parts_->has_failed;
 }
 
 const state_tree& background_tree::settled() const {

@@ -54,14 +54,16 @@ public:
     background_tree& operator=(const background_tree&) = delete;
 
     /// Takes over changes. Hashes their records here if the thread is behind, and waits while it is
-    /// too far behind. What the thread meets is in the future: std::bad_alloc. From then on the tree
-    /// is not to be used, and every future has that. Throws std::bad_alloc itself; then the tree is
-    /// not to be used, either.
+    /// too far behind. If memory runs out in the thread, the future has std::bad_alloc, and so have
+    /// all later ones: the tree is not to be used any more. Throws std::bad_alloc itself; then
+    /// nothing was taken over.
     [[nodiscard]] std::shared_future<block_digests> update(object_changes changes);
-    /// An empty one with the memory of earlier ones, to be filled.
+    /// Empty changes to be filled, in memory that earlier ones have left.
     [[nodiscard]] object_changes empty_changes();
 
-    /// The tree after all changes. Waits for them. Throws what the thread met.
+    /// Whether memory ran out in the thread.
+    [[nodiscard]] bool has_failed() const noexcept;
+    /// The tree after all changes. Waits for them. Throws std::bad_alloc if it ran out.
     [[nodiscard]] const state_tree& settled() const;
 
 private:

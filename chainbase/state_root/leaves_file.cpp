@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,7 +39,8 @@ struct file_leaf {
     little_uint32_t id;
     sha256_digest leaf;
 };
-static_assert(sizeof(file_header) == 24 && sizeof(type_header) == 12 && sizeof(file_leaf) == 36);
+static_assert(sizeof(file_header) == 24 && sizeof(type_header) == 12 &&
+              sizeof(file_leaf) == bytes_of_leaf);
 
 constexpr std::uint32_t file_format = 1;
 constexpr std::size_t bytes_at_once = std::size_t{4} << 20;

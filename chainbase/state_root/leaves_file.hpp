@@ -2,6 +2,7 @@
 
 #include <chainbase/state_root/state_tree.hpp>
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 
@@ -12,6 +13,8 @@ namespace chainbase::state_root {
 
 /// Its name in the state's folder.
 inline constexpr const char* leaves_file_name = "state_root.leaves";
+/// What an object takes in it.
+inline constexpr std::size_t bytes_of_leaf = 36;
 
 /// Replaces the file, for those who may read the state (private_folder). It is not synced: what a
 /// power loss leaves of it is not of the root. Throws access_error, io_error, out_of_space_error;

@@ -1,5 +1,7 @@
 // The heap allocations of writing a row: almost none. RocksDB's writer of sorted files makes a
 // string for each key.
+#include "allocations.hpp"
+
 #include <archive/record/key.hpp>
 #include <archive/rocksdb/store.hpp>
 
@@ -12,13 +14,16 @@
 
 using namespace archive_test;
 
+thread_local std::int64_t allocations_left = -1;
+
 namespace {
 
 thread_local std::uint64_t allocations = 0;
 
 void* counted(std::size_t size) {
     ++allocations;
-    if (void* const memory = std::malloc(size)) return memory;
+    const bool fails = allocations_left >= 0 && allocations_left-- == 0;
+    if (void* const memory = fails ? nullptr : std::malloc(size)) return memory;
     throw std::bad_alloc();
 }
 

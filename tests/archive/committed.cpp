@@ -253,6 +253,94 @@ TEST_CASE_METHOD(seeded, "steps of blocks are followed, also after steps that we
     CHECK(w.root.tree().root() == w.expected());
 }
 
+TEST_CASE("a root that was caught up in a block that is popped is caught up again") {
+    note_world w;
+    w.block([&] { write(w.state, "alice", "one", 1); });
+    w.block([&] { write(w.state, "alice", "two", 2); });
+    committed_state root(w.state, 1);
+    root.add(w.all);
+    root.catch_up();
+    CHECK(root.root() == root.recomputed());
+    w.state.undo();
+    CHECK_FALSE(root.is_current());
+    root.catch_up();
+    CHECK(root.is_current());
+    CHECK(root.root() == root.recomputed());
+}
+
+TEST_CASE("what was squashed in a step that is undone is read again") {
+    rooted_world w;
+    const auto change = [&](std::int64_t weight) {
+        w.state.modify(w.state.get(id<note>(0)), [&](note& it) { it.weight = weight; });
+    };
+    w.rooted_block([&] { write(w.state, "alice", "one", 1); });
+    {
+        const session step = w.state.start_session();
+        w.root.note_revision();
+        for (int number = 0; number < 2; ++number) {
+            session one = w.state.start_session();
+            change(77 + number);
+            w.root.update(one.revision());
+            one.squash(); // and the root is not told
+            w.root.note_revision();
+        }
+        w.root.record();
+        CHECK(w.root.root() == w.expected());
+    }
+    CHECK(w.root.is_current());
+    w.rooted_block([&] { write(w.state, "alice", "two", 2); });
+    CHECK(w.root.is_current());
+    CHECK(w.root.root() == w.expected());
+}
+
+TEST_CASE("a block in place of one that was popped is not taken for that") {
+    rooted_world w;
+    w.rooted_block([&] { write(w.state, "alice", "one", 1); });
+    w.rooted_block(
+        [&] { w.state.modify(w.state.get(id<note>(0)), [](note& it) { it.weight = 77; }); });
+    w.state.undo();
+    SECTION("of another session") {
+        w.block([&] { write(w.state, "alice", "two", 2); });
+        w.state.commit(w.state.revision());
+        CHECK_THROWS_AS(w.rooted_block([&] { write(w.state, "alice", "three", 3); }), usage_error);
+    }
+    SECTION("of set_revision()") {
+        w.state.commit(w.state.revision());
+        w.state.set_revision(w.state.revision() + 1);
+    }
+    CHECK_FALSE(w.root.is_current());
+    w.root.catch_up();
+    CHECK(w.root.is_current());
+    CHECK(w.root.root() == w.expected());
+}
+
+TEST_CASE("what was not followed is not recorded, and what was not recorded is not current") {
+    rooted_world w;
+    SECTION("a session within another one was left out") {
+        session step = w.state.start_session();
+        write(w.state, "alice", "one", 1);
+        (void)w.root.follow(step.revision());
+        session within = w.state.start_session();
+        write(w.state, "alice", "two", 2);
+        CHECK_THROWS_AS(w.root.record(), usage_error);
+        within.push();
+        step.push();
+    }
+    SECTION("a step was completed without its record") {
+        session step = w.state.start_session();
+        w.root.note_revision();
+        session one = w.state.start_session();
+        write(w.state, "alice", "one", 1);
+        (void)w.root.follow(one.revision());
+        w.root.squash(one);
+        step.push();
+    }
+    CHECK_FALSE(w.root.is_current());
+    w.root.catch_up();
+    CHECK(w.root.is_current());
+    CHECK(w.root.root() == w.expected());
+}
+
 // The types of the state root: other types do not affect it, and after a change of the types or a
 // restart it is the root of the objects of those types.
 

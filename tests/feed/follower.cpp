@@ -425,6 +425,31 @@ TEST_CASE("each flipped bit of the feed is told, with its place") {
     CHECK(told > 100);
 }
 
+TEST_CASE("the files of another version are told as that") {
+    constexpr std::uint64_t bit_of_format = 16 * 8 + 5;
+    simulated_disk on;
+    random_source random(test_seed(981));
+    node n(3, {.on = &on});
+    keeper one(n.state(), &on);
+    n.begin(random);
+    one.begin(taken(n.state().string()), n.now());
+    n.block(random);
+    REQUIRE(n.catches_up(one));
+    const fs::path folder = feed::feed_folder(n.state());
+    for (const fs::path& file : {feed::entries_file(folder, 0), folder / "head"}) {
+        CAPTURE(file);
+        simulated_disk copy(on);
+        copy.flip(file, bit_of_format);
+        const auto read = [&] {
+            follower reader(n.state(), "keeper", &copy);
+            reader.go_to(one.at());
+            for (entry each; reader.next(each);) {
+            }
+        };
+        CHECK_THROWS_AS(read(), format_error);
+    }
+}
+
 TEST_CASE("after a loss of power the feed leads from what was seen to what there is") {
     const quiet_log no_messages;
     struct loss {

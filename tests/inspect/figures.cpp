@@ -7,7 +7,6 @@
 #include <tools/inspect/memory/mapped_pages.hpp>
 #include <tools/inspect/memory/segment_map.hpp>
 #include <tools/inspect/memory/stat.hpp>
-#include <tools/inspect/root/root_report.hpp>
 #include <tools/inspect/top/views.hpp>
 #include <tools/text_table.hpp>
 
@@ -264,14 +263,6 @@ TEST_CASE("figures of the dashboard") {
     CHECK(sparkline({14, 0, 14}, 2, true) == "▁█");
     CHECK(sparkline({0, 0}, 5, true) == "▁▁");
     CHECK(sparkline({0, 10}, 5, false) == "_#");
-}
-
-// The sizes 2, 4 and 10 that were found for nodes counted in a ledger of the XRP Ledger's main net
-// (83,592,201); of those with more than 10 children nothing was said.
-TEST_CASE("root: the best three sizes for a published count of nodes") {
-    const children_histogram nodes{0,      578'512, 2'840'810, 624'837, 120'458, 45'802,
-                                   73'588, 129'694, 184'122,   208'545, 187'800};
-    CHECK(array_sizes::best(nodes, 3).sizes == std::vector<unsigned>{2, 4, 10});
 }
 
 TEST_CASE("row values: names of types that are none, or of another length, are bytes") {

@@ -322,12 +322,12 @@ def test_the_readers_report_names_every_setting(report, inspect):
 
 UPDATES = ("update_50000", "update_800")
 REPLAYS = ("replay_with_root", "replay_without_root", "replay_with_root_to_without")
+SPARSE = ("", "_half_gone", "_95_gone")  # keys; ids of which objects are gone
 ROOT = {
     *("build", "build_from_records", "root_from_scratch"),
     *("bytes_per_object", "bytes_per_object_after_updates"),
-    *("bytes_per_object_half_gone", "bytes_per_object_95_gone"),
-    *("inner_node_ratio", "node_bytes_ratio"),
-    *("inner_node_ratio_95_gone", "node_bytes_ratio_95_gone"),
+    *("bytes_per_object_half_gone", "bytes_per_object_95_gone", "bytes_per_object_of_keys"),
+    *(f"{one}{of}" for one in ("inner_node_ratio", "node_bytes_ratio") for of in SPARSE),
     *(f"{one}_{threads}" for one in UPDATES for threads in ("one_thread", "two_threads")),
     *("root_ready_after_block", "root_ready_after_block_p99"),
     *("prove", "prove_p99", "verify", "verify_p99", "proof_bytes", "proof_bytes_largest"),
@@ -350,7 +350,8 @@ def test_the_root_report_has_every_row_and_leaves_nothing_behind(report, scratch
     assert rows["bytes_per_object"] == rows["bytes_per_object_after_updates"] < 50
     assert rows["bytes_per_object"] < rows["bytes_per_object_half_gone"] < 75
     assert rows["bytes_per_object_half_gone"] < rows["bytes_per_object_95_gone"] < 110
-    assert rows["inner_node_ratio_95_gone"] < 0.2 < 0.5 < rows["inner_node_ratio"] < 0.7
+    assert rows["inner_node_ratio_95_gone"] < 0.2 < 0.5 < rows["inner_node_ratio_half_gone"] < 0.7
+    assert rows["inner_node_ratio"] < 0.2
     assert rows["proof_bytes_largest"] >= rows["proof_bytes"]
     assert os.listdir(scratch) == []
 

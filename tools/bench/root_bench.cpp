@@ -396,19 +396,28 @@ private:
         measure_sparse(anew);
     }
 
-    /// What a tree takes whose objects are removed at random, and one with any ids of 32 bits.
+    /// What a tree takes whose objects are removed at random, and one of keys: any ids of 32 bits.
     void measure_sparse(state_tree& tree) {
         remove_some(tree, 0.5);
-        const page_sizes half(tree.objects(0));
-        measured_.add("bytes_per_object_half_gone", metric::bytes,
-                      bytes_per_object(tree.objects(0)));
-        measured_.add("inner_node_ratio", metric::ratio, half.places_ratio());
-        measured_.add("node_bytes_ratio", metric::ratio, half.bytes_ratio());
+        add_shape("_half_gone", tree.objects(0));
         remove_some(tree, 0.9);
-        const page_sizes few(tree.objects(0));
-        measured_.add("bytes_per_object_95_gone", metric::bytes, bytes_per_object(tree.objects(0)));
-        measured_.add("inner_node_ratio_95_gone", metric::ratio, few.places_ratio());
-        measured_.add("node_bytes_ratio_95_gone", metric::ratio, few.bytes_ratio());
+        add_shape("_95_gone", tree.objects(0));
+        std::set<std::uint32_t> ids;
+        while (ids.size() < objects_.count())
+            ids.insert(static_cast<std::uint32_t>(random_()));
+        std::vector<leaf_update> leaves;
+        for (const std::uint32_t id : ids)
+            leaves.push_back({id, tree_.root()});
+        state_tree of_keys({type_name});
+        of_keys.update(0, leaves, &pool_);
+        add_shape("", of_keys.objects(0));
+    }
+    void add_shape(const std::string& of, const state_root::id_tree& tree) {
+        const page_sizes pages(tree);
+        measured_.add("bytes_per_object" + (of.empty() ? "_of_keys" : of), metric::bytes,
+                      bytes_per_object(tree));
+        measured_.add("inner_node_ratio" + of, metric::ratio, pages.places_ratio());
+        measured_.add("node_bytes_ratio" + of, metric::ratio, pages.bytes_ratio());
     }
     /// Each object with this chance.
     void remove_some(state_tree& from, double chance) {

@@ -268,7 +268,6 @@ void chain_state::parts::forget_old_blocks() {
 
 void chain_state::parts::apply(const decoded_block& next) {
     const trace::span timed(block_apply);
-    apply_root_options();
     session one = state.start_session();
     model->hand_over_behind(block_hand_over);
     const decoded_block* const alone = &next;
@@ -287,7 +286,6 @@ void chain_state::parts::apply(const decoded_block& next) {
 /// `at`: the current block, for error messages.
 void chain_state::parts::apply_run(run_of_blocks run, std::size_t& at) {
     const trace::span timed(run_apply);
-    apply_root_options();
     session all = state.start_session();
     model->hand_over_behind(step_hand_over(*model));
     forget_old_blocks();
@@ -450,6 +448,7 @@ void chain_state::require_not_beyond(std::uint64_t number) const {
 void chain_state::apply(const decoded_block& next) {
     const write_turn turn(parts_->state.memory());
     drop_pending();
+    parts_->apply_root_options();
     parts_->naming(&next, [&] { parts_->apply(next); });
 }
 
@@ -461,6 +460,7 @@ void chain_state::apply_irreversible(run_of_blocks run) {
     if (run.empty()) return;
     const write_turn turn(parts_->state.memory());
     drop_pending();
+    parts_->apply_root_options();
     std::size_t at = 0;
     try {
         parts_->apply_run(run, at);

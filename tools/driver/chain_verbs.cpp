@@ -56,8 +56,8 @@ void add_root_options(command& verb, root_options& to) {
                     "100000")
         .whole_number(1, 1'000'000'000);
     verb.add_option("--root-threads", to.threads,
-                    "threads that hash for the root, in addition to the one that applies blocks; "
-                    "default: all other threads of the machine")
+                    "threads that make the root, in addition to the one that applies blocks; 0: "
+                    "that one does; default: all other threads of the machine")
         .whole_number(0, 64);
 }
 

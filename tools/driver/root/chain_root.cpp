@@ -111,7 +111,6 @@ void chain_root::catch_up(std::uint64_t head) {
     remove_old();
     if (!is_current) make_anew(head);
     objects_.squash(all);
-    objects_.note_revision();
 }
 
 void chain_root::make_anew(std::uint64_t head) {

@@ -51,7 +51,7 @@ struct root_options {
 class chain_root {
 public:
     /// The root `asked` for, or the state's own; null when there is none, or it is to be turned
-    /// off. Changes nothing yet: catch_up() or turn_off() does. `state` and `model` must outlive
+    /// off. Changes no object yet: catch_up() or turn_off() does. `state` and `model` must outlive
     /// it. Throws usage_error for a type that the chain does not have and for options of a root
     /// that is off, format_error when another version made it and this cannot tell of which types,
     /// and what class committed_state throws.

@@ -108,7 +108,8 @@ std::string as_json(const root_report& found, const std::string& state) {
                       {"root_revision", known(found.root_revision)},
                       {"current", known(found.is_current())},
                       {"objects", known(found.objects)},
-                      {"types", json_of(found.types)}},
+                      {"types", json_of(found.types)},
+                      {"contradictions", json_of(found.contradictions)}},
                      {{"verified", found.verified ? verified_json(found) : "null"}}) +
            "\n";
 }

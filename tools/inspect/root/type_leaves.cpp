@@ -29,9 +29,9 @@ struct piece {
 };
 
 /// Reads ranges of one type. Thread-safe.
-class leaves_reader {
+class record_hasher {
 public:
-    leaves_reader(unchanging_state& state, const archive::store* archive, const std::string& type)
+    record_hasher(unchanging_state& state, const archive::store* archive, const std::string& type)
         : state_(state), type_(type), records_(state, type, archive, type_records::places::both) {}
 
     [[nodiscard]] std::uint32_t end() const noexcept { return records_.end(); }
@@ -94,7 +94,7 @@ bool may_be_in_memory(const rows::type_rows& of, std::uint32_t id) {
 
 type_leaves type_leaves::of(unchanging_state& state, const archive::store* archive,
                             const std::string& type, unsigned threads) {
-    leaves_reader from(state, archive, type);
+    record_hasher from(state, archive, type);
     const std::uint32_t end = from.end();
     const std::size_t count = (std::size_t{end} + ids_at_once - 1) / ids_at_once;
     type_leaves all;
