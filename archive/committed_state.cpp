@@ -228,10 +228,12 @@ void committed_state::rebuild() {
     record_anew();
 }
 
-std::unique_ptr<background_tree> committed_state::tree_of_kept_leaves() const {
+std::unique_ptr<background_tree> committed_state::tree_of_kept_leaves() {
     try {
-        if (auto kept = state_root::read_leaves(leaves_file(), root(), threads_))
+        if (auto kept = state_root::read_leaves(leaves_file(), root(), threads_)) {
+            kept_root_ = root();
             return std::make_unique<background_tree>(*std::move(kept), threads_);
+        }
     } catch (const error& problem) {
         spdlog::warn("the state root is made from all objects: {}", problem.what());
     }
@@ -301,12 +303,13 @@ std::filesystem::path committed_state::leaves_file() const {
 void committed_state::keep_leaves() noexcept {
     try {
         leave_undone_sessions();
-        if (!tree_ || !is_current() || !follows()) return;
+        if (!tree_ || !is_current() || !follows() || kept_root_ == root()) return;
         // They must not take the room of the checkpoint that closes the state.
         const std::uint64_t needed =
             state_root::bytes_of_leaf * objects() + state_.statistics().total;
         if (std::filesystem::space(state_.state()).available < needed) return;
         state_root::write_leaves(leaves_file(), tree());
+        kept_root_ = root();
     } catch (const std::exception& problem) {
         spdlog::warn("{}: the leaves of the state root are not kept, so the next opening reads all "
                      "objects: {}",

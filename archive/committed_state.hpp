@@ -191,7 +191,7 @@ private:
     [[nodiscard]] std::vector<committed_object> touched(revision_number since) const;
     void add_all(state_root::background_tree& to) const;
     void make_tree();
-    [[nodiscard]] std::unique_ptr<state_root::background_tree> tree_of_kept_leaves() const;
+    [[nodiscard]] std::unique_ptr<state_root::background_tree> tree_of_kept_leaves();
     [[nodiscard]] std::filesystem::path leaves_file() const;
     void begin_journal();
     [[nodiscard]] bool is_there(const followed_session& one) const;
@@ -211,8 +211,9 @@ private:
     std::set<std::string> offered_;
     std::vector<std::unique_ptr<source>> sources_;      ///< by name
     std::unique_ptr<state_root::background_tree> tree_; ///< null: to be made
-    std::deque<followed_session> journal_;              ///< the newest last
-    revision_number base_ = 0; ///< of the tree before the oldest in the journal
+    sha256_digest kept_root_{};            ///< of the leaves in the file, if it is known
+    std::deque<followed_session> journal_; ///< the newest last
+    revision_number base_ = 0;             ///< of the tree before the oldest in the journal
     /// What sessions had changed that were undone: to be read again.
     std::vector<committed_object> stale_;
 };

@@ -1,12 +1,10 @@
 // Memory runs out while a state root follows its state: at each allocation in turn. Whatever is
 // undone afterwards, the next root is that of the objects.
 
-#include <archive/committed_state.hpp>
-
 #include <catch2/catch.hpp>
 #include <tests/archive/note.hpp>
 #include <tests/archive/stores.hpp>
-#include <tests/archive/world.hpp>
+#include <tests/archive/world_with_root.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -17,17 +15,16 @@
 
 using namespace chainbase;
 using namespace chainbase::test;
-using archive::committed_state;
 
 namespace {
 
 constexpr int notes_of_block = 5;
 
-struct followed_world : note_world {
+struct followed_world : world_with_root {
+    /// Without a root.
     followed_world() = default;
-    /// With a root that followed so many blocks.
+    /// With one that followed so many blocks.
     explicit followed_world(int blocks) {
-        root.add(all);
         root.catch_up();
         rooted_block([&] { write_some(); });
         for (int number = 0; number < blocks; ++number)
@@ -41,21 +38,12 @@ struct followed_world : note_world {
         for (std::uint32_t number = 0; number < notes_of_block; ++number)
             state.modify(state.get(id<note>(number)), [&](note& it) { it.weight += 1 + by; });
     }
-    template <typename Work>
-    void rooted_block(Work work) {
-        session one = state.start_session();
-        work();
-        root.update(one.revision());
-        one.push();
-    }
     void require_right_root() {
         root.catch_up();
         REQUIRE(root.root() == root.recomputed());
         rooted_block([&] { write(state, "bob", "next", 3); });
         REQUIRE(root.root() == root.recomputed());
     }
-
-    committed_state root{state, 0};
 };
 
 /// Calls `work` with the n-th allocation failing, for each n until it needs fewer. Returns how
@@ -130,7 +118,6 @@ TEST_CASE("a tree that is made without memory, of blocks that are popped") {
         w.block([&] { w.write_some(); });
         for (int number = 0; number < 2; ++number)
             w.block([&] { w.change(number); });
-        w.root.add(w.all);
         const bool failed = runs_out(at, [&] { w.root.catch_up(); });
         w.state.undo();
         w.state.undo();

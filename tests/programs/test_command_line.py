@@ -94,7 +94,7 @@ LONG = {
     "diff": ("inspect diff state copy", r"comparing: \d+ %"),
     "repair": ("inspect repair state", r"checking: \d+ %"),
     "warm": ("inspect warm state", r"warming: \d+ %"),
-    "root": ("inspect root rooted --verify", r"checking \S+: \d+ %"),
+    "root": ("inspect root rooted --verify", r"hashing the objects of \S+: \d+ %"),
     "backup": ("driver backup --state state --to monday", r"backing up: \d+ %"),
     "restore": ("driver restore --from monday --state restored", r"restoring: \d+ %"),
     "replay": ("driver replay --block-log log --state again --state-root all",

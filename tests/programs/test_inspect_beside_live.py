@@ -70,6 +70,8 @@ def test_each_look_finds_the_objects_to_which_the_root_of_its_block_commits(node
         found = inspect("root", node.state, "--verify", "--json", code=None)
         if found.code == 1 and not node.running.is_running:
             continue  # it was being opened or closed
+        if found.code == 2 and "is not made yet" in found.err:
+            continue  # it was opened for the first time a moment ago
         report = found.expect((0, 6)).json  # 4: an object that is not as the root has it
         whole += found.code == 0
         moved += report["moved"]

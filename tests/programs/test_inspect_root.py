@@ -79,7 +79,7 @@ def test_it_tells_the_root_and_the_types(inspect, rooted):
         "schema_version": 2, "state": str(rooted), "root": of_program, "revision": 2,
         "root_revision": 2, "current": True, "moved": False, "rolled_back": False, "objects": 700,
         "types": [{"name": "account", "objects": 600}, {"name": "post", "objects": 100}],
-        "verified": None,
+        "contradictions": [], "verified": None,
     }  # fmt: skip
     # chainbase/state_root/FORMAT.md: the root over trees for ids below 900 and below 100
     account, post = map(bytes.fromhex, roots)

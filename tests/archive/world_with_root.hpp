@@ -1,0 +1,24 @@
+#pragma once
+
+#include <archive/committed_state.hpp>
+
+#include <tests/archive/world.hpp>
+
+namespace chainbase::test {
+
+/// A world of notes with a root of them, once it is caught up.
+struct world_with_root : note_world {
+    explicit world_with_root(unsigned threads = 0) : root(state, threads) { root.add(all); }
+    /// A block that the root follows.
+    template <typename Work>
+    void rooted_block(Work work) {
+        session one = state.start_session();
+        work();
+        root.update(one.revision());
+        one.push();
+    }
+
+    archive::committed_state root;
+};
+
+} // namespace chainbase::test
