@@ -55,10 +55,10 @@ namespace chainbase::archive {
 ///     root.record();                                   // waits for the tree
 ///     step.push();
 ///
-/// Call one of both for each session that changes objects, before it is pushed or squashed: if one
-/// was left out, they throw until catch_up(). They cannot detect
-/// a change without a session and revision of its own: after such a change, and after
-/// set_revision(), call rebuild().
+/// Call update() or follow() for each session that changes objects, before it is pushed or
+/// squashed: if a session was left out, both throw until catch_up(). They cannot detect a change
+/// without a session and revision of its own: after such a change, and after set_revision(), call
+/// rebuild().
 ///
 /// Used by the writer's thread, under the write lock; root() by any, under the read lock.
 class committed_state {
@@ -110,7 +110,8 @@ public:
     /// Squashes the newest session, which was followed. A recorded root that is current stays so.
     void squash(session& followed);
     /// Waits for the tree, and records its root as that of the present state, as part of the
-    /// current session. Throws what background_tree::settled() and database::modify throw.
+    /// current session. Throws usage_error when the tree does not follow the present state, and
+    /// what background_tree::settled() and database::modify throw.
     void record();
     /// follow() and record(). Returns the digest of the touched objects and their content, changed
     /// or not.
@@ -123,8 +124,8 @@ public:
     /// The root computed from all objects; a difference from root() means damage or a missed
     /// update. Throws what reading the archive throws.
     [[nodiscard]] sha256_digest recomputed() const;
-    /// The tree of the present state. Requires that it was caught up, and no session that was not
-    /// followed. Valid until the next call.
+    /// The tree of the present state. Requires that each session was followed. Valid until the next
+    /// call. Throws usage_error when it was not caught up, and what settled() throws.
     [[nodiscard]] const state_root::state_tree& tree();
     /// Writes its leaves beside the state (leaves_file.hpp), to be called before that is closed;
     /// does nothing unless the recorded root is current and the tree follows. A failure is logged.

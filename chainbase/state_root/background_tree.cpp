@@ -83,8 +83,7 @@ struct background_tree::parts {
     void take(job& one) noexcept;
     [[nodiscard]] block_digests update(job& one);
     [[nodiscard]] bool is_full() const {
-        return !waiting.empty() &&
-               (bytes_waiting > most_bytes_waiting || waiting.size() >= most_waiting);
+        return bytes_waiting > most_bytes_waiting || waiting.size() >= most_waiting;
     }
 
     process_of_origin origin;

@@ -12,7 +12,7 @@
 
 namespace chainbase::state_root {
 
-/// Some objects as they have become.
+/// What some objects are after a block.
 struct object_changes {
     struct change {
         std::uint32_t type; ///< its number in the tree

@@ -349,11 +349,8 @@ struct node {
     }
     template <typename Work>
     void block(Work work) {
-        session one = state.start_session();
-        work();
-        root.update(one.revision());
-        one.push();
-        state.commit(one.revision());
+        rooted_block(state, root, work);
+        state.commit(state.revision());
     }
     void write_and_hand_over(int count) {
         block([&] {

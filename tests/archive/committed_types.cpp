@@ -47,10 +47,7 @@ struct two_types {
     }
     template <typename Work>
     void block(Work work) {
-        session one = state.start_session();
-        work();
-        root.update(one.revision());
-        one.push();
+        rooted_block(state, root, work);
     }
     void some_objects() {
         block([&] {

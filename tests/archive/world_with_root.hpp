@@ -6,16 +6,21 @@
 
 namespace chainbase::test {
 
+/// A block that a root follows.
+template <typename Work>
+void rooted_block(database& state, archive::committed_state& root, Work work) {
+    session one = state.start_session();
+    work();
+    root.update(one.revision());
+    one.push();
+}
+
 /// A world of notes with a root of them, once it is caught up.
 struct world_with_root : note_world {
     explicit world_with_root(unsigned threads = 0) : root(state, threads) { root.add(all); }
-    /// A block that the root follows.
     template <typename Work>
     void rooted_block(Work work) {
-        session one = state.start_session();
-        work();
-        root.update(one.revision());
-        one.push();
+        test::rooted_block(state, root, work);
     }
 
     archive::committed_state root;
