@@ -55,14 +55,14 @@ replay() {
 expected() {
     cat <<'END'
 steem-2016 state_digest "a3dea985aee2a5dc5a62fe8c57a785fd292c02e51a9a1efe5262101b582939f2"
-steem-2016 root "d9a58fb5d0805e1de2f4501a5970fccf8096cba5aad1c7096dfe6564f3ed7290"
+steem-2016 root "65f119054a6389c91d9877587dcda0fc598e71529e7ce7674648ddebbc4c1e0e"
 steem-2016 operations 274113
 steem-2016 account 92462
 steem-2016 paid_posts 3566
 steem-2016 author_paid 53183942
 steem-2016 votes_on_paid 21757
 eos-swap-2022 state_digest "427b12463a16e65a7c50b589ce482966bfb8dc4e4620aa8b8400c722f83d5abf"
-eos-swap-2022 root "fb68cc37391f63460afad49a14e76453792bf824299f7338d4442ceb8d5607d9"
+eos-swap-2022 root "3d2173d93241f0d95d65db3ffbce2364e82f7f98d2cc1367c4b1c0ad10c05467"
 eos-swap-2022 operations 146145
 eos-swap-2022 pair 322
 eos-swap-2022 owner 4621

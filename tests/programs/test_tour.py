@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from chains import CHAINS
 from programs import TREE, folders
 
 TOUR = TREE / "tools/tour.md"
@@ -209,6 +210,13 @@ def picture():
 def test_the_picture_in_the_readme_is_of_this_tour():
     assert PICTURE.read_text() == picture(), "call tests/programs/test_tour.py, which makes it anew"
     assert "tools/inspect/pictures/tour.svg" in (TREE / "README.md").read_text()
+
+
+def test_the_quickstart_expects_what_the_chains_come_to():
+    expected = (TREE / "tools/quickstart.sh").read_text()
+    for chain in CHAINS:
+        assert chain.digest in expected
+        assert chain.root in expected
 
 
 if __name__ == "__main__":

@@ -93,8 +93,10 @@ root_record root_record::of(row_source& state) {
     const auto roots = objects_of<recorded_root>(state);
     if (roots.empty())
         throw usage_error(fmt::format(
-            "{} has no state root: it was turned off, or is not made yet; a program that keeps one "
-            "makes it when it opens the state (chainbase-driver ... --state-root all)",
+            "{} has no state root: it was turned off, is not made yet, or is of an earlier "
+            "version; a "
+            "program that keeps one makes it when it opens the state (chainbase-driver ... "
+            "--state-root all)",
             state.state().string()));
     if (roots.front().format != state_root::current_format)
         throw format_error(fmt::format(
