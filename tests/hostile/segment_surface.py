@@ -240,6 +240,8 @@ class State:
             self.is_wild = False
             if said["way"] == "checkpoint":
                 self.rows = None
+            else:  # what was kept of the objects is the newest checkpoint now
+                self.is_captured = True
 
     def finish(self):
         """To the end, or what else is left: repaired, or made anew."""

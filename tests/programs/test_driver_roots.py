@@ -584,8 +584,8 @@ def test_a_block_with_another_root_is_told_though_the_books_do_not_add_up_either
 
 
 def test_bisect_of_states_that_are_written_ends_and_so_do_their_writers(steem):
-    for name in ("a", "b"):
-        steem(name, *WITH_ROOT, "--stop-at", "3000")
+    for name in ("a", "b"):  # however far one gets ahead, they have blocks in common
+        steem(name, *WITH_ROOT, "--stop-at", "3000", "--keep-roots", "10000000")
     a, b = steem.scratch / "a", steem.scratch / "b"
     writers = [steem.driver.start(*steem.call(name)) for name in ("a", "b")]
     looks = moved = 0
