@@ -1,0 +1,155 @@
+#pragma once
+
+#include <archive/record/bytes.hpp>
+#include <chainbase/feed/feed_files.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <tools/sink/table/ddl.hpp>
+#include <tools/sink/table/table.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace chainbase::sink {
+
+/// The work may succeed if it is done again: the connection was lost, the server restarts, a
+/// transaction met another one, a disk is full. What was begun is undone, or done; the cursor says
+/// which.
+class retry_error : public error {
+public:
+    using error::error;
+};
+
+/// Another sink has moved the cursor.
+class fenced_error : public error {
+public:
+    using error::error;
+};
+
+/// How far a database is.
+struct cursor {
+    bool is_ready = false;                 ///< its rows are those of a block
+    std::string state;                     ///< identity of the state, 32 hexadecimal digits
+    std::optional<feed::feed_position> at; ///< behind the last entry; nothing: it had no feed
+    revision_number revision = 0;
+    std::uint32_t serial = 0;
+    std::uint64_t epoch = 0; ///< counts bootstraps
+    std::uint32_t shard = 0; ///< which one it is, of how many
+    std::uint32_t shards = 1;
+
+    bool operator==(const cursor&) const = default;
+};
+
+/// What becomes of a row.
+struct row_change {
+    enum class kind : std::uint8_t {
+        put,     ///< is `record` from now on
+        erase,   ///< is none from now on
+        hide,    ///< moves to TYPE.removed
+        restore, ///< comes back from there
+    };
+    kind what;
+    std::uint32_t id;
+    std::size_t begin = 0, end = 0; ///< of its record, in `records` of the batch
+};
+
+/// A step in the history of a row, in the order in which they happened.
+struct history_change {
+    enum class kind : std::uint8_t {
+        begin, ///< of this revision it is `record`; what it was before ends
+        end,   ///< of this revision it is none
+        undo,  ///< of a pop: as before the block of this revision
+    };
+    kind what;
+    std::uint32_t id;
+    revision_number revision;
+    std::uint32_t serial;
+    std::size_t begin_at = 0, end_at = 0;
+};
+
+/// What whole blocks change in a table.
+struct table_batch {
+    const table* of = nullptr;
+    std::vector<row_change> changes; ///< each row once at most; ids rise
+    std::vector<history_change> history;
+};
+
+/// What one transaction does.
+struct batch {
+    std::vector<table_batch> tables; ///< those that have changes
+    archive::byte_buffer records;
+
+    [[nodiscard]] archive::bytes_view record(std::size_t begin, std::size_t end) const noexcept {
+        return archive::bytes_view(records).subspan(begin, end - begin);
+    }
+};
+
+/// Rows of one table, to copy into an empty one.
+struct load_batch {
+    const table* of = nullptr;
+    std::vector<std::pair<std::size_t, std::size_t>> rows; ///< begin and end, in `records`
+    archive::byte_buffer records;
+};
+
+/// A database that rows go to. All functions throw retry_error, fenced_error, access_error (login,
+/// rights, read-only), usage_error (what is there is of another state, or was made otherwise; what
+/// to do), io_error.
+///
+/// One thread at a time; several objects in several threads. After a retry_error it connects anew
+/// by itself at the next call.
+class database_link {
+public:
+    virtual ~database_link() = default;
+
+    /// For messages: without passwords.
+    [[nodiscard]] virtual const std::string& name() const noexcept = 0;
+
+    /// Runs statements in one transaction.
+    virtual void run(std::span<const std::string> statements) = 0;
+    /// The cursor; nothing when the sink's tables are not there. On its storage: what another
+    /// connection would see after a crash.
+    [[nodiscard]] virtual std::optional<cursor> where() = 0;
+    /// The catalogue that the tables were made from, as text; empty: none.
+    [[nodiscard]] virtual std::string catalogue() = 0;
+
+    /// Begins a bootstrap in one transaction: from now on `to`, which is not ready; all rows of
+    /// `tables` are gone. Throws fenced_error when the cursor is not `from` (nothing: not there).
+    virtual void begin_bootstrap(const std::optional<cursor>& from, const cursor& to,
+                                 std::span<const table* const> tables,
+                                 const std::string& catalogue) = 0;
+    /// Copies rows into a table that has none of them. Requires that the cursor is not ready.
+    virtual void load(const load_batch& rows) = 0;
+
+    /// One transaction: the cursor from `from` to `to`, and the rows. Throws fenced_error when it
+    /// is not at `from`.
+    virtual void apply(const batch& changes, const cursor& from, const cursor& to) = 0;
+
+    /// Calls `visit` for each row, by rising id, in one transaction with where() at its begin,
+    /// which is returned. Values are valid during the call.
+    virtual cursor read(std::span<const table* const> tables,
+                        const std::function<void(const table&, std::span<const value>)>& visit) = 0;
+};
+
+/// Options of a link.
+struct link_options {
+    ddl tables;
+    /// Column by which Citus distributes a type's rows; 0: the id.
+    std::function<std::size_t(const table&)> distribution = [](const table&) {
+        return std::size_t{0};
+    };
+    bool reads_only = false;
+};
+
+/// `dsn`: "sqlite:FILE", or what libpq connects to. Does not connect yet. Throws usage_error.
+[[nodiscard]] std::unique_ptr<database_link> open_database(const std::string& dsn,
+                                                           const link_options& how);
+[[nodiscard]] std::unique_ptr<database_link> open_sqlite(const std::string& file,
+                                                         const link_options& how);
+[[nodiscard]] std::unique_ptr<database_link> open_postgres(const std::string& dsn,
+                                                           const link_options& how);
+
+} // namespace chainbase::sink
