@@ -40,7 +40,7 @@ feed_end::feed_end(disk& on, std::filesystem::path folder,
 
 /// Reads what begins at a file, as far as it is whole.
 void feed_end::scan(feed_position from) {
-    at_ = from;
+    scanned_from_ = at_ = from;
     feed_reader reader(on_, folder_, state_);
     try {
         for (feed_reader::record one; reader.read(at_, one); at_ = one.end)
@@ -50,6 +50,21 @@ void feed_end::scan(feed_position from) {
     } catch (const format_error& problem) {
         damage_ = problem.what();
     }
+}
+
+bool feed_end::reach_back() {
+    const std::vector<feed_position> files = entries_files(on_, folder_);
+    const auto oldest = std::ranges::lower_bound(files, scanned_from_);
+    const auto more = std::min(oldest - files.begin(), files.end() - oldest);
+    if (more == 0 || blocks_.size() >= most_blocks) return false;
+    const feed_position end = at_;
+    auto newer = std::exchange(blocks_, {});
+    scan(*(oldest - more));
+    if (at_ == end && damage_.empty()) return true;
+    if (damage_.empty()) damage_ = place(at_) + ": not the entry that was there";
+    blocks_ = std::move(newer);
+    at_ = end;
+    return false;
 }
 
 std::string feed_end::place(feed_position at) const {
@@ -101,8 +116,8 @@ void feed_end::set_types(const catalogue& all) {
     std::string text = all.text();
     if (text == types_) return;
     types_ = std::move(text);
-    if (file_ && !blocks_.empty())
-        append(feed_record::types, blocks_.back().name, 0, std::as_bytes(std::span(types_)));
+    const block_name name = blocks_.empty() ? block_name{-1, 0} : blocks_.back().name;
+    if (file_) append(feed_record::types, name, 0, std::as_bytes(std::span(types_)));
 }
 
 void feed_end::add(const entry& one) {
@@ -211,6 +226,7 @@ void feed_end::sync() {
 
 void feed_end::remove_before(feed_position needed, std::uint64_t most) {
     const std::vector<feed_position> files = entries_files(on_, folder_);
+    needed = std::min(needed, irreversible_end_);
     std::size_t first = 0;
     while (first + 2 < files.size() && (files[first + 1] <= needed || at() - files[first] > most))
         on_.remove(entries_file(folder_, files[first++]));

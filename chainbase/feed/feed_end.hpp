@@ -48,8 +48,12 @@ public:
     /// Behind the last record that is known to be on storage.
     [[nodiscard]] feed_position synced() const noexcept { return synced_; }
     /// Those that lead here, the oldest first: from the begin of the last file but one when this
-    /// was made, and 100,000 at most.
+    /// was made, or of an older one after reach_back(), and 100,000 at most.
     [[nodiscard]] const std::deque<block>& blocks() const noexcept { return blocks_; }
+    /// Adds to blocks() what older files have, twice as many files each time. Requires that nothing
+    /// was damaged, and that all is flushed. Returns false when there is no more; also when an
+    /// older file is damaged, and then damage() says so.
+    [[nodiscard]] bool reach_back();
     /// The newest revision that was told to be irreversible.
     [[nodiscard]] revision_number irreversible() const noexcept { return irreversible_; }
     /// Whether that was told of this one of blocks(): nothing may pop it.
@@ -69,8 +73,8 @@ public:
     void flush();
     void sync();
 
-    /// Removes the oldest files that lie below `needed`, and more until they take `most` bytes, but
-    /// never the last two.
+    /// Removes the oldest files that lie below `needed` and have no block that may be popped, and
+    /// more until they take `most` bytes, but never the last two.
     void remove_before(feed_position needed, std::uint64_t most);
 
 private:
@@ -87,6 +91,7 @@ private:
     std::filesystem::path folder_;
     checkpoint::slot_file::identity state_;
     std::uint64_t file_bytes_;
+    feed_position scanned_from_ = 0; ///< begin of the oldest file in blocks_
     std::deque<block> blocks_;
     revision_number irreversible_ = 0;
     feed_position irreversible_end_ = 0; ///< behind the newest block of which that was told

@@ -45,6 +45,47 @@ constexpr std::chrono::milliseconds pause_of_syncs{50};
 /// Of what followers may only read together with what comes behind it.
 constexpr block_name nameless{-1, 0};
 
+/// What leads from the end of the files to a state.
+struct way_to_state {
+    std::size_t same = 0; ///< blocks of the state, up to the newest one that the files have
+    std::size_t pops = 0; ///< of the files' newest blocks
+    std::string why;      ///< empty, or why there is none
+};
+
+/// `of_state`: the newest block that cannot be undone, and those after it.
+way_to_state compare(const std::vector<feed_end::block>& of_state, feed_end& end) {
+    way_to_state found{.why = end.damage()};
+    if (!found.why.empty()) return found;
+    const auto& told = end.blocks();
+    const auto oldest = [&] { // block of the state that leads to the end
+        for (found.same = 0; found.same < of_state.size();) {
+            const feed_end::block& one = of_state[found.same++];
+            const auto at =
+                std::ranges::find_if(told, [&](const auto& each) { return each.is(one); });
+            if (at != told.end()) return at;
+        }
+        return told.end();
+    };
+    auto at = oldest();
+    while (at == told.end() && end.reach_back())
+        at = oldest();
+    if (at == told.end()) {
+        found.why = end.damage();
+        if (found.why.empty())
+            found.why =
+                "revision " + std::to_string(of_state[0].name.revision) + " was not told of";
+        return found;
+    }
+    for (++at; at != told.end() && found.same < of_state.size() && at->is(of_state[found.same]);
+         ++at)
+        ++found.same;
+    found.pops = static_cast<std::size_t>(told.end() - at);
+    if (found.pops != 0 && end.is_irreversible(*at))
+        found.why = "revision " + std::to_string(at->name.revision) +
+                    ", which was irreversible, is another one";
+    return found;
+}
+
 } // namespace
 
 class writer::writing final : public commit_gate {
@@ -318,28 +359,10 @@ void writer::writing::begin_reading() {
         encode(one, body);
         those.push_back({{one.revision, one.serial}, archive::hash_of(body)});
     }
+    auto [same, pops, why] = compare(those, *end_);
     types_ = 0;
     all_types_ = {};
     take_types();
-    std::string why = end_->damage();
-    const auto& told = end_->blocks();
-    std::size_t same = 0; // of those, that were told
-    std::size_t pops = 0;
-    if (why.empty()) {
-        auto at = told.end(); // the oldest block of the state that leads to the end
-        for (; same < those.size() && at == told.end(); ++same)
-            at = std::ranges::find_if(told, [&](const auto& one) { return one.is(those[same]); });
-        if (at == told.end()) {
-            why = "revision " + std::to_string(base.revision) + " was not told of";
-        } else {
-            for (++at; at != told.end() && same < those.size() && at->is(those[same]); ++at)
-                ++same;
-            pops = static_cast<std::size_t>(told.end() - at);
-            if (pops != 0 && end_->is_irreversible(*at))
-                why = "revision " + std::to_string(at->name.revision) +
-                      ", which was irreversible, is another one";
-        }
-    }
     try {
         for (; why.empty() && pops != 0; --pops)
             end_->pop();
@@ -347,7 +370,8 @@ void writer::writing::begin_reading() {
         why = problem.what();
     }
     if (!why.empty()) {
-        if (!told.empty()) spdlog::info("{}: a new series begins: {}", folder_.string(), why);
+        if (!end_->blocks().empty())
+            spdlog::info("{}: a new series begins: {}", folder_.string(), why);
         end_->begin(base, why);
         ++now_.begins;
         same = 1;

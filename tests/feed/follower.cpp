@@ -17,6 +17,7 @@
 #include <chrono>
 #include <deque>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -106,6 +107,13 @@ public:
         world_.emplace(state(), options_);
         writer_.emplace(world_->db(), how_);
     }
+    /// As a program does that tells no follower of it.
+    void undo_unseen(std::size_t blocks) {
+        world_.emplace(state(), options_);
+        for (; blocks != 0; --blocks)
+            world_->undo();
+        close();
+    }
     void kill() {
         writer_->abandon();
         writer_.reset();
@@ -123,6 +131,15 @@ public:
     }
     void block(random_source& random) {
         apply_block(*world_, random, [] {});
+    }
+    /// Blocks that stay undoable.
+    void push(random_source& random, int blocks) {
+        for (; blocks != 0; --blocks) {
+            world_->start();
+            for (int changes = 0; changes < 5; ++changes)
+                world_->change_unchecked(random);
+            world_->push();
+        }
     }
     [[nodiscard]] fs::path state() const { return folder_ / "state"; }
     [[nodiscard]] world& of() { return *world_; }
@@ -188,6 +205,82 @@ TEST_CASE("a follower sees all blocks, through kills of the node and of itself")
     WARN(kills << " restarts, " << one.all().pops << " pops, " << one.all().told
                << " irreversible");
     CHECK(one.all().pops > 0);
+}
+
+TEST_CASE("a state that went back by more than two files of the feed is followed on") {
+    const std::uint64_t seed = test_seed(931);
+    CAPTURE(seed);
+    random_source random(seed);
+    node n(20, {.file_bytes = 4'000});
+    const fs::path folder = feed::feed_folder(n.state());
+    disk& on = disk::of_system();
+    keeper one(n.state());
+    n.begin(random);
+    one.begin(taken(n.state().string()), n.now());
+    n.push(random, 100);
+    REQUIRE(n.catches_up(one));
+    SECTION("its followers are at the end") { // and need none of the files
+        one.keep();
+        n.of().commit(n.of().depth());
+        REQUIRE(wait_until([&] { return feed::entries_files(on, folder).size() < 3; }));
+        n.push(random, 100);
+        REQUIRE(n.catches_up(one));
+        one.keep();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1'500)); // files are removed
+        n.push(random, 1);
+        REQUIRE(n.catches_up(one));
+    }
+    SECTION("one is behind, and nothing was irreversible") {}
+    const std::size_t depth = n.of().depth();
+    const std::size_t files = feed::entries_files(on, folder).size();
+    CHECK(files > 10);
+    n.close();
+    n.undo_unseen(depth - 1);
+    SECTION("restarted") {}
+    SECTION("killed while the blocks are told to be undone") {
+        n.open();
+        n.kill();
+    }
+    n.open();
+    n.push(random, 10);
+    REQUIRE(n.catches_up(one));
+    CHECK(n.feed().so_far().begins == 0);
+    CHECK(one.all().pops == depth - 1);
+}
+
+TEST_CASE("a feed whose older files are damaged or gone begins anew when it is behind them") {
+    const quiet_log no_messages;
+    random_source random(test_seed(932));
+    node n(20, {.file_bytes = 4'000});
+    const fs::path folder = feed::feed_folder(n.state());
+    keeper one(n.state());
+    n.begin(random);
+    one.begin(taken(n.state().string()), n.now());
+    n.push(random, 100);
+    REQUIRE(n.catches_up(one));
+    const std::size_t depth = n.of().depth();
+    n.close();
+    n.undo_unseen(depth - 1);
+    const auto files = feed::entries_files(disk::of_system(), folder);
+    const fs::path broken = feed::entries_file(folder, files[files.size() / 2]);
+    SECTION("damaged") {
+        std::fstream file(broken, std::ios::in | std::ios::out | std::ios::binary);
+        file.seekp(200).write("\xff\xff\xff\xff\xff\xff\xff\xff", 8);
+    }
+    SECTION("shorter") {
+        fs::resize_file(broken, fs::file_size(broken) - 1);
+    }
+    SECTION("gone") {
+        for (std::size_t i = 0; i <= files.size() / 2; ++i)
+            fs::remove(feed::entries_file(folder, files[i]));
+    }
+    n.open();
+    n.push(random, 10);
+    CHECK(n.feed().so_far().begins == 1);
+    REQUIRE_THROWS_AS(n.catches_up(one), feed::too_far_behind_error);
+    one.begin(taken(n.state().string()), n.now());
+    n.push(random, 10);
+    CHECK(n.catches_up(one));
 }
 
 TEST_CASE("who reads from a revision on is told what a cursor was told from there on") {
