@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from blocks import encoded_block, social_account, social_deposit, write_log
+from blocks import PaymentsTree, encoded_block, social_account, social_deposit, write_log
 from chains import EOS, STEEM, carried_log
 from conftest import copy_of
 
@@ -578,6 +578,50 @@ def test_a_block_with_another_root_is_told_though_the_books_do_not_add_up_either
     assert said["state_root"]["differs"]["block"] == 12  # the next one for alice
     assert "does not add up" in said["broken_books"]
     replay("flipped", "--verify-roots", code=1)
+
+
+# --- what followers of the state are told ---
+
+
+def test_followers_are_told_of_the_id_and_the_root_of_each_block(driver, inspect, scratch, rng):
+    tree = PaymentsTree(rng)
+    chain = [1, *tree.grow(1, 39)]
+    log, state = tree.write_log(scratch / "log"), scratch / "state"
+
+    def replay(to):
+        driver("replay", "--block-log", log, "--state", state, *WITH_ROOT, "--stop-at", to)
+
+    def feed():
+        return inspect("feed", state, "--cursor", "index", "--json").json_lines
+
+    replay(5)
+    first = inspect.start("feed", state, "--cursor", "index", "--json")
+    while not (state / "feed/cursors/index").exists():
+        assert first.is_running
+        time.sleep(0.01)
+    replay(6)  # tells the cursor where it begins
+    first.wait(0)
+    feed()
+    for last in (*range(7, 15), 40):
+        replay(last)
+    blocks = {}  # by number, as the state numbers them
+    roots = {}
+    for entry in (one for one in feed() if "block" in one):
+        made = [one["after"] for one in entry["changes"] if one["change"] == "created"]
+        new = [one for one in made if one.keys() >= {"revision", "number", "id_high"}]
+        assert [one["revision"] for one in new] == [entry["block"]] * len(new)
+        blocks |= {one["number"]: one for one in new}
+        kept = {one["number"]: one["root"] for one in made if "root" in one}
+        if new:  # of the blocks that it applied, and no other
+            assert max(kept) == new[0]["number"] and not kept.keys() & roots.keys()
+        roots |= kept
+    assert blocks.keys() >= {*range(7, 15), 40}
+    for number, one in blocks.items():
+        place = tree[chain[number - 1]].place
+        assert (one["id_high"], one["id_low"]) == (place.high, place.low)
+    known = driver.json("roots", state, "--from", 7)["blocks"]
+    assert roots == {one["block"]: one["root"] for one in known}
+    assert list(roots) == list(range(7, 41))
 
 
 # --- beside writers ---
