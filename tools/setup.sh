@@ -11,7 +11,7 @@ set -euo pipefail
 packages=(
     build-essential cmake ninja-build ccache git ca-certificates librapidcheck-dev
     libboost1.81-dev librocksdb-dev catch2 libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
-    zlib1g-dev libzstd-dev libssl-dev libxxhash-dev liblmdb-dev libsqlite3-dev libncurses-dev gnuplot-nox
+    zlib1g-dev libzstd-dev libssl-dev libxxhash-dev liblmdb-dev libsqlite3-dev libpq-dev postgresql-15 libncurses-dev gnuplot-nox
     clang-19 libclang-rt-19-dev clang-format-19
     python3 python3-pytest python3-pyte groff-base man-db zsh fish graphviz doxygen spin
 )

@@ -37,8 +37,9 @@ struct cursor {
     std::optional<feed::feed_position> at; ///< behind the last entry; nothing: it had no feed
     revision_number revision = 0;
     std::uint32_t serial = 0;
-    std::uint64_t epoch = 0; ///< counts bootstraps
-    std::uint32_t shard = 0; ///< which one it is, of how many
+    std::uint64_t epoch = 0;   ///< counts bootstraps
+    revision_number since = 0; ///< of the bootstrap: the block at which `is_ready` was set
+    std::uint32_t shard = 0;   ///< which one it is, of how many
     std::uint32_t shards = 1;
 
     bool operator==(const cursor&) const = default;
@@ -124,8 +125,9 @@ public:
     /// Copies rows into a table that has none of them. Requires that the cursor is not ready.
     virtual void load(const load_batch& rows) = 0;
 
-    /// One transaction: the cursor from `from` to `to`, and the rows. Throws fenced_error when it
-    /// is not at `from`.
+    /// One transaction: the cursor from `from` to `to`, and the rows. One that makes it ready also
+    /// begins the histories: each row as of `to`. A row to hide or to restore need not be there.
+    /// Throws fenced_error when the cursor is not at `from`.
     virtual void apply(const batch& changes, const cursor& from, const cursor& to) = 0;
 
     /// Calls `visit` for each row, by rising id, in one transaction with where() at its begin,

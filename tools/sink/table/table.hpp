@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,8 +34,9 @@ struct column {
     std::string name; ///< in SQL, without quotation marks; at most 63 bytes
     column_kind kind = column_kind::text;
     column_kind of = column_kind::big; ///< of the elements of a list
+    bool is_wide = false;              ///< an integer of 128 bits
     bool is_nullable = false;          ///< NAME.bytes of a text
-    bool is_long = false;              ///< a text without a bound
+    bool is_long = false;              ///< a text, or bytes, of which an index has the begin only
     std::string description;           ///< the type in the catalogue's words, for a comment
 };
 
@@ -46,7 +48,7 @@ struct value {
     bool is_negative = false;        ///< of an integer
     unsigned __int128 magnitude = 0; ///< of an integer; of a boolean 0 or 1
     double real = 0;
-    std::string_view text; ///< of a text or json
+    std::string_view text; ///< of a text or json; of a list, if it is one in JSON
     std::span<const std::byte> bytes;
     std::vector<value> elements; ///< the first `count` of a list
     std::size_t count = 0;
@@ -66,9 +68,8 @@ struct table_key {
         std::size_t column;
         bool is_descending;
     };
-    std::string name; ///< as a column's
-    bool is_hashed = false;
-    std::vector<part> parts; ///< without those that only the program understands; never empty
+    std::string name;        ///< TYPE.KEY as a column's; no two of a table are the same
+    std::vector<part> parts; ///< those that are columns to order by; never empty
 };
 
 /// The table of a type.
@@ -83,10 +84,11 @@ public:
     [[nodiscard]] const std::string& type() const noexcept { return type_; }
     /// In SQL, without quotation marks.
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
-    /// The first one is the id, of kind big.
+    /// The first one is the id, of kind big. The others are the members of the record in order.
     [[nodiscard]] const std::vector<column>& columns() const noexcept { return columns_; }
     [[nodiscard]] const std::vector<table_key>& keys() const noexcept { return keys_; }
-    /// The number of the column of this name. Throws usage_error listing those there are.
+    /// The number of the column of this name, of any length. Throws usage_error listing those
+    /// there are.
     [[nodiscard]] std::size_t column_called(std::string_view name) const;
     /// FNV-1a of the record's layout, which records begin with in state digests
     /// (described_record::fingerprint).
@@ -96,18 +98,28 @@ private:
     friend class row_values;
     friend class row_record;
 
+    void add(const rows::value_type& type, const std::string& name);
+    void add_scalar(const rows::value_type& type, column as);
+    void add_keys(const type_schema& schema);
+
     std::string type_;
     std::string name_;
     std::vector<column> columns_;
     std::vector<table_key> keys_;
     std::uint32_t fingerprint_ = 0;
-    std::vector<rows::value_type::member> fields_; ///< of the record, in order
+    /// Of the record, in order: what has a column, or as a text two.
+    std::vector<rows::value_type::member> leaves_;
 };
+
+/// How row_values gives a list, and `json` is how chainbase-inspect prints it.
+enum class list_form : std::uint8_t { elements, json };
 
 /// Reads records of a type as rows. One thread at a time; the table outlives it.
 class row_values {
 public:
-    explicit row_values(const table& of);
+    explicit row_values(const table& of, list_form lists = list_form::elements);
+    ~row_values();
+    row_values(row_values&&) noexcept;
 
     /// One value for each column; valid until the next call, and as long as the record. Throws
     /// damaged_error naming type and field when it is no record of the type. Does not look at the
@@ -115,33 +127,38 @@ public:
     [[nodiscard]] const std::vector<value>& read(archive::bytes_view record);
 
 private:
-    const table& of_;
-    std::vector<value> values_;
-    std::vector<std::string> texts_; ///< made, not found in the record; one for each column
+    struct reader;
+    std::unique_ptr<reader> reader_;
 };
 
 /// Makes records of rows: the other way round. One thread at a time; the table outlives it.
 class row_record {
 public:
     explicit row_record(const table& of);
+    ~row_record();
+    row_record(row_record&&) noexcept;
 
-    /// The record, with the table's fingerprint; valid until the next call. Throws damaged_error
-    /// naming table and column when a value is not one that read() gives.
+    /// The record, with the table's fingerprint; valid until the next call. A list may be in either
+    /// form. Throws damaged_error naming table and column when a value is not one that read()
+    /// gives.
     [[nodiscard]] archive::bytes_view make(std::span<const value> row);
 
 private:
-    const table& of_;
-    archive::byte_buffer record_;
+    struct writer;
+    std::unique_ptr<writer> writer_;
 };
 
 /// A name as an SQL identifier of at most 63 bytes (README.md, "Tables"), without quotation marks.
+/// The same in every version.
 [[nodiscard]] std::string sql_name(std::string_view name);
 /// A name within quotation marks, doubled where it has them.
 [[nodiscard]] std::string quoted(std::string_view name);
-/// A text as an SQL literal, for comments and what no parameter can be.
+/// A text as an SQL literal, for comments and what no parameter can be. Requires that the server
+/// has standard_conforming_strings on, which is its default; a link sets it.
 [[nodiscard]] std::string literal(std::string_view text);
 
-/// Whether a type has a table: all but the bookkeeping of archives and of the root, by name.
+/// Whether a type has a table: all but the bookkeeping of archives and of the root, by name
+/// (inspect::why_bookkeeping).
 [[nodiscard]] bool has_table(std::string_view type);
 
 } // namespace chainbase::sink

@@ -1,0 +1,118 @@
+#include <archive/record/integers.hpp>
+#include <tools/sink/changes.hpp>
+#include <tools/sink/placement.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace chainbase::sink {
+
+namespace {
+
+using feed::entry;
+using feed::object_change;
+
+std::uint32_t id_in(const archive::bytes_view record, std::size_t at) {
+    if (record.size() < at + sizeof(std::uint32_t))
+        throw damaged_error("the feed: a record of a removal is too short");
+    return archive::detail::load_little<std::uint32_t>(record.data() + at);
+}
+
+} // namespace
+
+bool changes::stands_alone(const known_tables& tables, const entry& one) {
+    return std::ranges::any_of(one.changes, [&](const object_change& each) {
+        return tables.removal_by(each.type).has_value();
+    });
+}
+
+void changes::add(const entry& one) {
+    if (one.what == entry::kind::irreversible) return;
+    for (const object_change& each : one.changes)
+        if (tables_.removal_by(each.type))
+            move_removed(one, each);
+        else if (tables_.of(each.type))
+            change(one, each);
+}
+
+/// A row that changed its place is erased where it was.
+void changes::change(const entry& in, const object_change& one) {
+    const table& to = *tables_.of(one.type);
+    // An archived object is one still.
+    const archive::bytes_view now =
+        one.what == object_change::kind::archived ? in.before(one) : in.after(one);
+    const bool is_here_now = !now.empty() && is_here(to, now);
+    if (is_here_now)
+        put(of(to), one.id, now);
+    else if (now.empty() || count_ > 1) {
+        const archive::bytes_view before = in.before(one);
+        if (before.empty() || !is_here(to, before)) return;
+        of(to).changes.push_back({row_change::kind::erase, one.id, 0, 0});
+    } else
+        return;
+    ++rows_;
+    if (ddl_.has_history(to)) note_history(in, one, to);
+}
+
+void changes::put(table_batch& to, std::uint32_t id, archive::bytes_view record) {
+    const std::size_t begin = gathered_.records.size();
+    archive::append(gathered_.records, record);
+    to.changes.push_back({row_change::kind::put, id, begin, gathered_.records.size()});
+}
+
+/// What is archived, or back from there, is as it was.
+void changes::note_history(const entry& in, const object_change& one, const table& to) {
+    using kind = object_change::kind;
+    if (one.what == kind::archived || one.what == kind::unarchived) return;
+    table_batch& batch = of(to);
+    const row_change& change = batch.changes.back();
+    const auto what = in.what == entry::kind::pop            ? history_change::kind::undo
+                      : change.what == row_change::kind::put ? history_change::kind::begin
+                                                             : history_change::kind::end;
+    batch.history.push_back({what, one.id, in.revision, in.serial, change.begin, change.end});
+}
+
+/// The object is of TYPE.removed; what it names left the archive in a block, and comes back in a
+/// pop. One that was in memory when the block began is told by itself.
+void changes::move_removed(const entry& in, const object_change& one) {
+    const auto removal = *tables_.removal_by(one.type);
+    const table* const to = tables_.of(removal.target);
+    const bool was_there = !in.before(one).empty();
+    if (!to || was_there == !in.after(one).empty()) return;
+    const std::uint32_t id = id_in(was_there ? in.before(one) : in.after(one), removal.id_at);
+    const bool is_told = std::ranges::any_of(in.changes, [&](const object_change& each) {
+        return each.type == removal.target && each.id == id;
+    });
+    if (is_told) return;
+    of(*to).changes.push_back(
+        {was_there ? row_change::kind::restore : row_change::kind::hide, id, 0, 0});
+    ++rows_;
+}
+
+table_batch& changes::of(const table& one) {
+    const auto [place, is_new] = places_.try_emplace(&one, gathered_.tables.size());
+    if (is_new) gathered_.tables.push_back({&one, {}, {}});
+    return gathered_.tables[place->second];
+}
+
+bool changes::is_here(const table& of, archive::bytes_view record) {
+    if (count_ == 1) return true;
+    const auto reader = readers_.try_emplace(&of, of).first;
+    const std::vector<value>& row = reader->second.read(record);
+    return shard_of(row[tables_.distribution(of)], count_) == number_;
+}
+
+batch changes::take() {
+    for (table_batch& one : gathered_.tables) {
+        std::ranges::stable_sort(one.changes, {}, &row_change::id);
+        auto to = one.changes.begin();
+        for (auto at = one.changes.begin(); at != one.changes.end(); ++at)
+            if (std::next(at) == one.changes.end() || std::next(at)->id != at->id) *to++ = *at;
+        one.changes.erase(to, one.changes.end());
+    }
+    places_.clear();
+    rows_ = 0;
+    return std::exchange(gathered_, {});
+}
+
+} // namespace chainbase::sink

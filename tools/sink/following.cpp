@@ -1,0 +1,300 @@
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/trace/trace.hpp>
+#include <tools/interruption.hpp>
+#include <tools/sink/following.hpp>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <ranges>
+#include <thread>
+#include <utility>
+
+namespace chainbase::sink {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+using feed::entry;
+
+const trace::gauge revision_applied("sink.revision");
+const trace::gauge rows_waiting("sink.waiting.rows");
+const trace::counter blocks_told("sink.blocks");
+
+constexpr std::size_t rows_at_once = 20'000;
+constexpr std::size_t bytes_at_once = std::size_t{8} << 20;
+constexpr std::size_t most_blocks = 100'000; ///< whose serials are known after a pop
+constexpr std::chrono::milliseconds pause{1};
+constexpr std::chrono::milliseconds pause_of_retries{500};
+constexpr std::chrono::seconds pause_of_keeping{1};
+
+/// The rows are made anew without being asked for: nothing else leads there.
+class behind_bootstrap : public error {
+public:
+    using error::error;
+};
+
+} // namespace
+
+std::string cursor_name(const sink_options& asked) {
+    if (!asked.name.empty()) return asked.name;
+    std::string all = asked.tables.schema;
+    for (const std::string& one : asked.targets())
+        all.append("\n").append(one);
+    return fmt::format("sink-{:08x}",
+                       static_cast<std::uint32_t>(XXH3_64bits(all.data(), all.size())));
+}
+
+following::following(options asked, std::function<bool()> is_over)
+    : asked_(std::move(asked)), is_over_(std::move(is_over)), tables_(asked_.sink.distribute),
+      to_(asked_.sink, tables_, is_over_) {}
+
+following::report following::run() {
+    prepare();
+    follow();
+    return done_;
+}
+
+/// Tables that are there must be of this state and its types.
+void following::prepare() {
+    state_ = state_description::of(asked_.sink.state);
+    (void)tables_.take(state_.types);
+    to_.make();
+    to_.look(state_.identity);
+    to_.each([&](std::size_t number) {
+        const std::string made_from = to_.link(number).catalogue();
+        if (!made_from.empty()) tables_.require_same(made_from, to_.link(number).name());
+    });
+    const auto count = static_cast<std::uint32_t>(to_.count());
+    for (std::uint32_t number = 0; number < count; ++number)
+        gathered_.emplace_back(tables_, to_.made(), number, count);
+}
+
+/// Whether all have rows of one bootstrap.
+bool following::is_ready() const {
+    for (std::size_t number = 0; number < to_.count(); ++number) {
+        const std::optional<cursor>& at = to_.at(number);
+        if (!at || !at->is_ready || at->epoch != to_.at(0)->epoch) return false;
+    }
+    return true;
+}
+
+/// Of databases that had no feed: whether they are as the state is.
+bool following::is_current() const {
+    const block_of_state now = block_of_state::of(asked_.sink.state);
+    return std::ranges::all_of(std::views::iota(std::size_t{0}, to_.count()), [&](auto number) {
+        const cursor& at = *to_.at(number);
+        return at.revision == now.revision && at.serial == now.serial;
+    });
+}
+
+void following::follow() {
+    const std::string name = cursor_name(asked_.sink);
+    if (is_ready() && !to_.at(0)->at && asked_.is_once && is_current()) {
+        done_.has_feed = false;
+        done_.revision = to_.at(0)->revision;
+        return;
+    }
+    feed::follower from(asked_.sink.state, name);
+    for (bool is_first = true;; is_first = false) {
+        try {
+            if (!is_ready() || !to_.at(0)->at || !is_first) begin_anew(from);
+            if (!done_.has_feed) return;
+            return go_on(from);
+        } catch (const feed::too_far_behind_error& problem) {
+            if (!asked_.begins_again)
+                throw feed::too_far_behind_error(
+                    std::string(problem.what()) +
+                    "; --bootstrap again makes the rows anew, from the state as it is");
+            spdlog::warn("{}; the rows are made anew", problem.what());
+        } catch (const behind_bootstrap& problem) {
+            spdlog::warn("{}; the rows are made anew", problem.what());
+        } catch (const retry_error& problem) { // of copying
+            spdlog::warn("{}; the rows are made anew", problem.what());
+            std::this_thread::sleep_for(pause_of_retries);
+        }
+        try {
+            to_.wait();
+        } catch (const error&) { // of what is made anew
+        }
+        to_.look(state_.identity);
+    }
+}
+
+/// Waits for a node that writes the feed; or, once, does without.
+void following::begin_anew(feed::follower& from) {
+    state_ = state_description::of(asked_.sink.state);
+    (void)tables_.take(state_.types);
+    for (bool is_told = false; !try_to_begin(from); is_told = true) {
+        if (asked_.is_once) {
+            bootstrap(asked_.sink.state, tables_, to_, is_over_).run(state_.identity);
+            ++done_.bootstraps;
+            done_.has_feed = false;
+            done_.revision = to_.at(0)->revision;
+            disk& on = disk::of_system();
+            feed::feed_cursor::remove(on, feed::feed_folder(asked_.sink.state),
+                                      cursor_name(asked_.sink));
+            return;
+        }
+        if (!is_told)
+            spdlog::info("{}: no node writes its feed; it is waited for", asked_.sink.state);
+        std::this_thread::sleep_for(pause_of_retries);
+        if (is_over_()) throw interrupted_error("no node wrote the feed");
+    }
+    ++done_.bootstraps;
+}
+
+bool following::try_to_begin(feed::follower& from) {
+    try {
+        ready_at_ = bootstrap(asked_.sink.state, tables_, to_, is_over_)
+                        .run(from, cursor_name(asked_.sink), state_.identity);
+        return true;
+    } catch (const busy_error& problem) {
+        spdlog::debug("{}", problem.what());
+        return false;
+    }
+}
+
+/// From where the first of the databases is; each takes what it has not.
+void following::start(feed::follower& from) {
+    here_ = *to_.at(0);
+    ahead_.clear();
+    for (std::size_t number = 0; number < to_.count(); ++number) {
+        ahead_.push_back(*to_.at(number)->at);
+        if (ahead_.back() < *here_.at) here_ = *to_.at(number);
+        (void)gathered_[number].take();
+    }
+    from.go_to(*here_.at);
+    blocks_.assign(1, {here_.revision, here_.serial});
+    is_sent_ = true;
+    reach(*here_.at);
+}
+
+void following::go_on(feed::follower& from) {
+    start(from);
+    for (entry one;;) {
+        const bool is_over = is_over_();
+        const bool is_there = !is_over && !has_gathered_enough() && from.next(one);
+        if (is_there) take(from, one);
+        const bool is_full = has_gathered_enough();
+        if (is_full || is_over) to_.wait();
+        if (to_.is_idle()) {
+            to_.wait();
+            if (has_rows() || here_.is_ready != to_.at(0)->is_ready) send();
+        }
+        if (is_there || is_full) continue;
+        if (is_over || (asked_.is_once && here_.is_ready)) return end(from);
+        keep(from, /*is_last=*/false);
+        std::this_thread::sleep_for(pause);
+    }
+}
+
+void following::end(feed::follower& from) {
+    keep(from, /*is_last=*/true);
+    done_.revision = here_.revision;
+    if (!here_.is_ready)
+        throw interrupted_error("the rows are not those of a block yet; the next call begins anew");
+}
+
+bool following::has_rows() const {
+    return std::ranges::any_of(gathered_, [](const changes& of) { return !of.empty(); });
+}
+
+bool following::has_gathered_enough() const {
+    return std::ranges::any_of(gathered_, [](const changes& one) {
+        return one.rows() >= rows_at_once || one.bytes() >= bytes_at_once;
+    });
+}
+
+/// New types have their tables before what follows.
+void following::take(feed::follower& from, const entry& one) {
+    if (one.what == entry::kind::pop) require_known(one);
+    const std::vector<const table*> added = tables_.take(from.types());
+    const bool is_alone = changes::stands_alone(tables_, one);
+    if (!added.empty() || is_alone) send_and_wait();
+    if (!added.empty()) to_.make(added, /*indexed=*/true);
+    for (std::size_t number = 0; number < gathered_.size(); ++number)
+        if (from.position() > ahead_[number]) gathered_[number].add(one);
+    note(one, from.position());
+    if (is_alone) send_and_wait();
+}
+
+void following::note(const entry& one, feed::feed_position behind) {
+    here_.at = behind;
+    if (one.what == entry::kind::block) {
+        blocks_.emplace_back(one.revision, one.serial);
+        if (blocks_.size() > most_blocks) blocks_.pop_front();
+        ++done_.blocks;
+        blocks_told.add(1);
+    } else if (one.what == entry::kind::pop) {
+        if (!blocks_.empty()) blocks_.pop_back();
+        if (blocks_.empty()) blocks_.emplace_back(one.revision - 1, 0);
+        ++done_.pops;
+    }
+    here_.revision = blocks_.back().first;
+    here_.serial = blocks_.back().second;
+    is_sent_ = false;
+    reach(behind);
+}
+
+/// Where the bootstrap ends, the rows are those of a block.
+void following::reach(feed::feed_position behind) {
+    if (here_.is_ready || behind < ready_at_) return;
+    here_.is_ready = true;
+    here_.since = here_.revision;
+    is_sent_ = false;
+}
+
+/// Histories, and rows that left the archive, are known from the bootstrap on.
+void following::require_known(const entry& pop) const {
+    if (!here_.is_ready || pop.revision > here_.since) return;
+    const bool has_history = std::ranges::any_of(
+        tables_.all(), [&](const table* of) { return to_.made().has_history(*of); });
+    if (has_history || changes::stands_alone(tables_, pop))
+        throw behind_bootstrap("revision " + std::to_string(pop.revision) +
+                               " was undone, which the rows began with");
+}
+
+/// Of what is being applied nothing is left; a database that is ahead stays where it is.
+void following::send() {
+    std::vector<batch> all;
+    std::vector<cursor> next;
+    std::size_t rows = 0;
+    for (std::size_t number = 0; number < gathered_.size(); ++number) {
+        const cursor& at = *to_.at(number);
+        rows += gathered_[number].rows();
+        all.push_back(gathered_[number].take());
+        if (!at.is_ready)
+            for (table_batch& one : all.back().tables)
+                one.history.clear(); // they begin where it is
+        next.push_back(here_);
+        next.back().shard = at.shard;
+        next.back().shards = at.shards;
+        if (ahead_[number] > *here_.at) next.back() = at;
+    }
+    done_.rows += rows;
+    ++done_.transactions;
+    rows_waiting.set(static_cast<double>(rows));
+    revision_applied.set(static_cast<double>(here_.revision));
+    is_sent_ = true;
+    to_.begin(std::move(all), next);
+}
+
+void following::send_and_wait() {
+    to_.wait();
+    if (!is_sent_) send();
+    to_.wait();
+}
+
+/// The cursor of the feed follows those of the databases.
+void following::keep(feed::follower& from, bool is_last) {
+    if (!is_last && clock::now() < next_keep_) return;
+    send_and_wait();
+    from.keep();
+    next_keep_ = clock::now() + pause_of_keeping;
+}
+
+} // namespace chainbase::sink
