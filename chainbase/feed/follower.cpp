@@ -249,6 +249,7 @@ void follower::following::go_to(feed_position at) {
     if (at < end() && !reader_->read(at, one))
         throw usage_error(reader_->place(at) + ": no entry begins there");
     at_ = at;
+    from_.reset();
     knows_types_ = false;
     if (is_new()) keep();
 }
