@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -20,9 +22,16 @@ namespace {
 using kind = rows::value_type::kind;
 using bytes_view = std::span<const std::byte>;
 
-template <typename Float>
+template <typename Bits, typename Float>
 void append_one(std::string& to, const std::byte* at) {
     const auto value = rows::copy_at<Float>(at);
+    const auto bits = rows::copy_at<Bits>(at);
+    constexpr auto usual = std::bit_cast<Bits>(std::numeric_limits<Float>::quiet_NaN());
+    constexpr Bits sign = Bits{1} << (8 * sizeof(Bits) - 1);
+    if (std::isnan(value) && (bits | sign) != (usual | sign)) {
+        fmt::format_to(std::back_inserter(to), "\"nan({:0{}x})\"", bits, 2 * sizeof bits);
+        return;
+    }
     const char* const quote = std::isfinite(value) ? "" : "\"";
     fmt::format_to(std::back_inserter(to), "{0}{1}{0}", quote, value);
 }
@@ -73,13 +82,13 @@ public:
     void append(const rows::value_type& type, const std::byte* at) {
         switch (type.what) {
         case kind::boolean:
-            to_ += bytes_of(1, at).front() == std::byte{0} ? "false" : "true";
+            append_bool(bytes_of(1, at).front());
             break;
         case kind::number:
             append_number(to_, type, bytes_of(type.bytes, at).data());
             break;
         case kind::floating:
-            append_float(type, bytes_of(type.bytes, at));
+            append_float(type, bytes_of(type.bytes, at).data());
             break;
         case kind::fixed_text:
         case kind::text:
@@ -128,15 +137,27 @@ private:
     }
 
     bytes_view text_of(const rows::value_type& type, const std::byte* at) {
-        if (is_record()) return take(count());
+        if (is_record()) return take_text(type);
         if (type.what == kind::text) return content(at);
         return {at, strnlen(reinterpret_cast<const char*>(at), type.bytes)};
     }
 
-    void append_float(const rows::value_type& type, bytes_view bytes) {
-        if (is_record()) return append_hex(to_, bytes); // no record describes it
-        type.bytes == sizeof(float) ? append_one<float>(to_, bytes.data())
-                                    : append_one<double>(to_, bytes.data());
+    bytes_view take_text(const rows::value_type& type) {
+        const bytes_view text = take(count());
+        const bool fits = type.what == kind::text || text.size() <= type.bytes;
+        is_whole_ = is_whole_ && fits;
+        return text;
+    }
+
+    /// In a record a bool has one form.
+    void append_bool(std::byte value) {
+        is_whole_ = is_whole_ && (!is_record() || value <= std::byte{1});
+        to_ += value == std::byte{0} ? "false" : "true";
+    }
+
+    void append_float(const rows::value_type& type, const std::byte* at) {
+        type.bytes == sizeof(float) ? append_one<std::uint32_t, float>(to_, at)
+                                    : append_one<std::uint64_t, double>(to_, at);
     }
 
     /// The elements of a vector or an array.
@@ -148,6 +169,10 @@ private:
         if (is_record()) {
             elements = is_vector ? count() : each == 0 ? 0 : type.bytes / each;
             if (type.is_bytes()) return append_hex(to_, take(elements));
+            if (each == 0) {
+                is_whole_ = is_whole_ && elements == 0;
+                return append_hex(to_, {});
+            }
         } else {
             lying = is_vector ? content(at) : bytes_view(at, type.bytes);
             if (type.is_bytes() || each == 0) return append_hex(to_, lying);
@@ -252,11 +277,22 @@ row_text row_format::text_of(bytes_view record) const {
     row_text text = made([&](std::string& to, const field& one) {
         value_writer writer(to, left);
         writer.append(one.type, nullptr);
-        if (!writer.is_whole()) refuse("it ends before " + one.name + " does");
+        if (!writer.is_whole())
+            refuse("it ends before " + one.name + " does, or has no value of it");
         left = writer.left();
     });
     if (!left.empty()) refuse("it is longer than its fields");
     return text;
+}
+
+void row_format::append_value(std::string& to, std::size_t number, bytes_view& record) const {
+    value_writer writer(to, record);
+    writer.append(fields_[number].type, nullptr);
+    if (!writer.is_whole())
+        throw damaged_error(fmt::format("a record of {} is damaged: field {} is no value of its "
+                                        "type, or the record ends before it does",
+                                        type_, fields_[number].name));
+    record = writer.left();
 }
 
 std::string_view row_format::value(const row_text& of, std::size_t number) const {

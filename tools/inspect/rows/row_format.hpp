@@ -22,8 +22,10 @@ struct row_text {
 /// Formats objects of a type as JSON, from its schema.
 ///
 ///     number, bool       as JSON has them: integers of 64 bits with all their digits
-///     f32, f64           the shortest number that reads back as the same; "nan", "inf", "-inf"
-/// texts              as a string; invalid UTF-8 as {"hex": "ff00"}
+///     f32, f64           the shortest number that reads back as the same; "nan", "inf", "-inf";
+///     NaN
+///                        with other bits than usual as "nan(7ff8000000000001)"
+///     texts              as a string; invalid UTF-8 as {"hex": "ff00"}
 ///     bytes              vectors and arrays of u8, and what only the program understands: a string
 ///                        of two hexadecimal digits each
 ///     vectors, arrays    an array
@@ -44,6 +46,10 @@ public:
     /// Formats a record of the archive (archive/record/record.hpp), which has the values one after
     /// the other. Throws damaged_error naming the field when it does not fit this schema.
     [[nodiscard]] row_text text_of(std::span<const std::byte> record) const;
+    /// Appends the JSON of the value of a field, with which `record` begins, and takes it away from
+    /// there. Throws damaged_error naming the field when it is no such value.
+    void append_value(std::string& to, std::size_t number,
+                      std::span<const std::byte>& record) const;
     /// The JSON of a value in such a text; valid as long as the text.
     [[nodiscard]] std::string_view value(const row_text& of, std::size_t number) const;
     /// The values as table cells: texts without quotation marks.

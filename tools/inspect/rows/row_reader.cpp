@@ -174,7 +174,23 @@ bool is_minus_zero(const nlohmann::json& value) {
     return value.is_number_integer() && !value.is_number_unsigned() && value == 0;
 }
 
+/// "nan(BITS)"; false when it is none.
+bool store_unusual_nan(const rows::value_type& type, const nlohmann::json& value, std::byte* to) {
+    constexpr std::string_view begin = "nan(";
+    const auto* text = value.get_ptr<const std::string*>();
+    const bool has_form =
+        text && text->starts_with(begin) && text->size() == begin.size() + 2 * type.bytes + 1;
+    if (!has_form || text->back() != ')') return false;
+    std::uint64_t bits = 0;
+    const char* const end = text->data() + text->size() - 1;
+    if (std::from_chars(text->data() + begin.size(), end, bits, 16).ptr != end) return false;
+    std::memcpy(to, &bits, type.bytes);
+    return type.bytes == sizeof(float) ? std::isnan(rows::copy_at<float>(to))
+                                       : std::isnan(rows::copy_at<double>(to));
+}
+
 void store_float(const rows::value_type& type, const nlohmann::json& value, std::byte* to) {
+    if (store_unusual_nan(type, value, to)) return;
     double found = 0;
     if (value.is_binary())
         std::from_chars(digits_of(value).begin(), digits_of(value).end(), found);
@@ -353,7 +369,7 @@ nlohmann::json json_in(const rows::value_type& type, const std::string& word) {
             if (nlohmann::json bytes = exact_json(word); bytes.is_object()) return bytes;
         return word;
     case kind::floating:
-        if (word.ends_with("nan") || word.ends_with("inf")) return word;
+        if (word.ends_with("nan") || word.ends_with("inf") || word.starts_with("nan(")) return word;
         break;
     case kind::array:
     case kind::vector:

@@ -18,10 +18,8 @@ using archive::byte_buffer;
 using archive::bytes_view;
 using rows::value_type;
 
-namespace {
-
 /// The record's bytes of a field from its JSON: an object of this field alone is made of it.
-class json_field {
+class row_record::json_field {
 public:
     json_field(const std::string& type, const value_type::member& field)
         : name_(field.name), schema_(schema_of(type, field)), reader_(schema_), record_(schema_) {}
@@ -44,8 +42,6 @@ private:
     archive::described_record record_;
     byte_buffer bytes_;
 };
-
-} // namespace
 
 /// Appends the values of a row to a record.
 struct row_record::writer {

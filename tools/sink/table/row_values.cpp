@@ -36,10 +36,10 @@ void set_number(value& to, const value_type& type, const std::byte* bytes) {
     for (std::uint32_t at = type.bytes; at != 0; --at)
         bits = bits << 8 | std::to_integer<std::uint8_t>(bytes[at - 1]);
     const unsigned unused = 128 - 8 * type.bytes;
+    const auto extended = static_cast<__int128>(bits << unused) >> unused;
     to.what = value::kind::integer;
-    to.is_negative = type.is_signed && static_cast<__int128>(bits << unused) < 0;
-    if (to.is_negative)
-        bits = static_cast<unsigned __int128>(-(static_cast<__int128>(bits << unused) >> unused));
+    to.is_negative = type.is_signed && extended < 0;
+    if (to.is_negative) bits = 0 - static_cast<unsigned __int128>(extended);
     to.magnitude = bits;
 }
 

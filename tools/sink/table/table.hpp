@@ -144,6 +144,7 @@ public:
     [[nodiscard]] archive::bytes_view make(std::span<const value> row);
 
 private:
+    class json_field;
     struct writer;
     std::unique_ptr<writer> writer_;
 };
