@@ -33,7 +33,12 @@ using clock = std::chrono::steady_clock;
 const trace::site telling("feed.tell");
 const trace::site waited_for("feed.wait");
 const trace::counter bytes_written("feed.bytes");
+const trace::counter blocks_written("feed.blocks");
+const trace::counter series_begun("feed.series");
+const trace::counter failures("feed.failed");
+const trace::gauge followers("feed.followers");
 const trace::gauge behind("feed.slowest_cursor.bytes");
+const trace::gauge not_shown("feed.waiting.bytes");
 
 constexpr std::chrono::milliseconds pause_followed{2};
 constexpr std::chrono::milliseconds pause_unfollowed{100};
@@ -304,9 +309,9 @@ bool writer::writing::work() {
 /// Finds out who follows, and removes what nobody needs any more.
 void writer::writing::look_for_cursors() {
     feed_position slowest = UINT64_MAX;
-    bool is_followed = false;
-    for (const std::string& name : feed_cursor::names(on_, folder_)) {
-        is_followed = true;
+    const std::vector<std::string> names = feed_cursor::names(on_, folder_);
+    const bool is_followed = !names.empty();
+    for (const std::string& name : names) {
         try {
             const feed_cursor one(on_, folder_, name, disk::mode::read);
             slowest = std::min(slowest, one.now().at);
@@ -320,7 +325,9 @@ void writer::writing::look_for_cursors() {
         is_followed_ = is_followed;
     }
     const feed_position end = end_ && is_followed ? end_->at() : 0;
+    followers.set(static_cast<double>(names.size()));
     behind.set(static_cast<double>(end - std::min(slowest, end)));
+    if (!is_followed) not_shown.set(0);
     if (end_) end_->remove_before(slowest, how_.most_bytes);
 }
 
@@ -374,6 +381,7 @@ void writer::writing::begin_reading() {
             spdlog::info("{}: a new series begins: {}", folder_.string(), why);
         end_->begin(base, why);
         ++now_.begins;
+        series_begun.add();
         same = 1;
     }
     note_unseen();
@@ -417,7 +425,10 @@ void writer::writing::add(const entry& one) {
     end_->add(one);
     const bool is_pop = one.what == entry::kind::pop;
     unseen_.push_back({is_pop ? nameless : block_name{one.revision, one.serial}, end_->at()});
-    if (!is_pop) ++now_.blocks;
+    if (!is_pop) {
+        ++now_.blocks;
+        blocks_written.add();
+    }
     now_.bytes += end_->at() - before;
     bytes_written.add(end_->at() - before);
 }
@@ -444,6 +455,7 @@ void writer::writing::show(bool is_stopping) {
     shown_ = to;
     now_.end = end_->at();
     now_.durable = to;
+    not_shown.set(static_cast<double>(now_.end - now_.durable));
     const std::lock_guard lock(mutex_);
     so_far_ = now_;
 }
@@ -463,6 +475,7 @@ void writer::writing::tell_irreversible(feed_position to) {
 /// finds what is whole.
 void writer::writing::fail(const char* why) noexcept {
     next_try_ = clock::now() + pause_after_failure;
+    failures.add();
     reader_.reset();
     const std::lock_guard lock(mutex_);
     is_writing_ = false;

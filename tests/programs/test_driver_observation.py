@@ -440,6 +440,41 @@ def test_the_example_board_shows_the_gauges_of_a_node(node_page, queries):
     assert unseen <= {"chainbase_chain_operations"}
 
 
+def test_a_node_counts_what_it_tells_its_followers(driver, inspect, scratch):
+    state = scratch / "state"
+    process = driver.start("live", "--block-log", carried_log(STEEM, scratch), "--state", state,
+                           "--interval-ms", "3", "--metrics", ":0")
+    port = metrics_port(process)
+
+    def eventually(wanted):
+        while not wanted((page := page_at(port)).values):
+            assert process.is_running
+            time.sleep(0.01)
+        return page
+
+    alone = eventually(lambda of: "chainbase_feed_followers" in of and
+                       of.get("chainbase_chain_head_block", 0) > 0)
+    for name in ("followers", "slowest_cursor_bytes", "waiting_bytes", "blocks_total",
+                 "series_total", "failed_total", "bytes_total"):
+        assert alone.values[f"chainbase_feed_{name}"] == 0, name
+    follower = inspect.start("feed", state, "--cursor", "index", "--follow")
+    page = eventually(lambda of: of["chainbase_feed_followers"] == 1 and
+                      of["chainbase_feed_blocks_total"] > 20)
+    assert page.values["chainbase_feed_bytes_total"] > 0
+    assert page.values["chainbase_feed_series_total"] == 1
+    assert page.values["chainbase_feed_failed_total"] == 0
+    assert page.types["chainbase_feed_waiting_bytes"] == "gauge"
+    follower.wait_for("block")
+    follower.interrupt(0)
+    # Unread by a follower that does not run.
+    eventually(lambda of: of["chainbase_feed_slowest_cursor_bytes"] > 0)
+    inspect("feed", state, "--drop", "index")
+    page = eventually(lambda of: of["chainbase_feed_followers"] == 0)
+    eventually(lambda of: of["chainbase_feed_waiting_bytes"] ==
+               of["chainbase_feed_slowest_cursor_bytes"] == 0)
+    process.kill()
+
+
 def test_the_lookups_of_an_archive_are_a_histogram_that_adds_up(node_page):
     values, name = node_page.values, "chainbase_archive_lookup_seconds"
     assert node_page.types[name] == "histogram"

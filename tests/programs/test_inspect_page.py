@@ -163,6 +163,23 @@ def keyboard_is_enough(browser, url):
     no_errors(browser, "keyboard")
 
 
+def followers_are_shown(browser, inspect, url, state):
+    """Where there are any."""
+    tables = """return [...document.querySelectorAll('#locks caption')]
+                    .map((one) => one.textContent).includes('Followers of the feed')"""
+    browser.open("about:blank")
+    browser.open(f"{url}#/locks")
+    browser.until("return document.querySelectorAll('#locks .stack > *').length > 0", "the locks")
+    check(not browser.run(tables), "nobody follows yet")
+    inspect("feed", state, "--cursor", "watcher")
+    browser.until(tables, "a table of followers")
+    browser.until("return [...document.querySelectorAll('#locks tbody tr')].some((row) =>"
+                  " row.cells[0].textContent === 'watcher' && /^[0-9,]+$/.test("
+                  "row.cells[1].textContent) && /B$/.test(row.cells[2].textContent))",
+                  "the follower, with its revision and how far it is behind")
+    no_errors(browser, "followers")
+
+
 def a_row_is_found(browser, url):
     """By its key, with the keyboard alone."""
     browser.open("about:blank")
@@ -333,6 +350,7 @@ def test_the_page_in_a_browser(inspect, driver, sample, samples, scratch):
             charts_move(browser)
             points_grow(browser)
             keyboard_is_enough(browser, server.line)
+            followers_are_shown(browser, inspect, server.line, state)
             a_row_is_found(browser, server.line)
             an_archived_row_is_found(browser, inspect, driver, scratch)
             both_schemes_are_readable(browser, server.line)

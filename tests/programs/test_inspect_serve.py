@@ -9,6 +9,7 @@ import time
 from urllib.parse import quote
 
 import pytest
+from chains import STEEM, carried_log
 from segment import Stay, Writer, change, image, opens
 
 SAMPLE = ["account", "post", "token", "marker"]
@@ -132,7 +133,39 @@ def test_each_path_of_the_api_gives_its_object(inspect, state):
     assert schema["types"][0]["indexes"][0]["name"] == "by_name"
     archive = page.get("/api/archive")
     assert archive["store"] is None and "archive" in archive["refusal"]
+    assert page.get("/api/feed") == {"schema_version": 1, "begin": 0, "end": 0, "cursors": []}
     assert image(state) == before
+
+
+def test_followers_of_the_feed_are_told_as_by_the_verb(inspect, driver, scratch):
+    log, state = carried_log(STEEM, scratch), scratch / "state"
+    replay = ["replay", "--block-log", log, "--state", state, "--stop-at"]
+    driver(*replay, 1000)
+    followers = [inspect.start("feed", state, "--cursor", name) for name in ("one", "other")]
+    while len(list(state.glob("feed/cursors/*"))) < 2:
+        assert all(one.is_running for one in followers)
+        time.sleep(0.01)
+    driver(*replay, 2000)
+    for one in followers:
+        one.wait(0)
+    driver(*replay, 3000)
+    inspect("feed", state, "--cursor", "one")
+    page = Page(inspect, state)
+    found = page.get("/api/feed")
+    assert found == inspect.json("feed", state, "--cursors")
+    one, other = found["cursors"]
+    assert (one["name"], one["behind"], one["position"]) == ("one", 0, found["end"])
+    assert other["behind"] == found["end"] - other["position"] > 0
+    assert one["has_begun"] and one["revision"] > other["revision"]
+    text = inspect("feed", state, "--cursors").out
+    assert text.split()[:3] == ["cursor", "revision", "behind"]
+    assert str(one["revision"]) in text and "other" in text
+    file = state / "feed/cursors/other"
+    file.write_bytes(bytes(file.stat().st_size))
+    page.ask("/api/feed").refused(503)
+    assert page.get("/api/locks")["readers"] == []
+    inspect("feed", state, "--drop", "other")
+    assert [one["name"] for one in page.get("/api/feed")["cursors"]] == ["one"]
 
 
 def test_rows_are_found_by_key_and_what_is_asked_wrongly_is_told(page):

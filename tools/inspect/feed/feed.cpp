@@ -3,14 +3,15 @@
 #include <chainbase/feed/log_reader.hpp>
 #include <chainbase/snapshot/snapshot.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <tools/inspect/feed/feed_cursors.hpp>
 #include <tools/inspect/rows/row_format.hpp>
 #include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
+#include <tools/report_json.hpp>
 #include <tools/text_table.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -23,6 +24,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace chainbase::inspect {
@@ -126,44 +128,6 @@ private:
     std::deque<row_format> formats_; ///< by number of the type
 };
 
-/// How far a follower is.
-struct cursor_line {
-    std::string name;
-    feed::feed_cursor::state now;
-    std::uint64_t behind; ///< bytes
-};
-
-exit_code show_cursors(const feed_call& asked) {
-    disk& on = disk::of_system();
-    const std::filesystem::path folder = feed::feed_folder(asked.state);
-    const std::vector<feed::feed_position> files = feed::entries_files(on, folder);
-    const feed::feed_position end = files.empty() ? 0 : feed::feed_head(on, folder).end();
-    std::vector<cursor_line> all;
-    for (const std::string& name : feed::feed_cursor::names(on, folder)) {
-        const auto now = feed::feed_cursor(on, folder, name, disk::mode::read).now();
-        all.push_back({name, now, end - std::min(end, now.at)});
-    }
-    if (asked.json) {
-        nlohmann::ordered_json shown{{"begin", files.empty() ? 0 : files.front()}, {"end", end}};
-        shown["cursors"] = nlohmann::ordered_json::array();
-        for (const cursor_line& one : all)
-            shown["cursors"].push_back({{"name", one.name},
-                                        {"position", one.now.at},
-                                        {"has_begun", one.now.has_begun},
-                                        {"revision", one.now.revision},
-                                        {"behind", one.behind}});
-        print_or_throw(shown.dump() + '\n', "call again");
-        return exit_code::done;
-    }
-    text_table table({"cursor", "revision", "behind"});
-    for (const cursor_line& one : all)
-        table.add({one.name, one.now.has_begun ? std::to_string(one.now.revision) : "not begun",
-                   bytes_in_words(one.behind)});
-    print_or_throw(all.empty() ? "no cursors: nothing is written for followers\n" : table.text(),
-                   "call again");
-    return exit_code::done;
-}
-
 exit_code drop_cursor(const feed_call& asked) {
     disk& on = disk::of_system();
     const std::filesystem::path folder = feed::feed_folder(asked.state);
@@ -228,7 +192,11 @@ exit_code print_for_cursor(const feed_call& asked) {
 
 exit_code run_feed(const feed_call& asked) {
     if (!asked.dropped.empty()) return drop_cursor(asked);
-    if (asked.shows_cursors) return show_cursors(asked);
+    if (asked.shows_cursors) {
+        const feed_cursors found = feed_cursors::read(asked.state);
+        print_or_throw(asked.json ? as_json(found) : as_text(found), "call again");
+        return exit_code::done;
+    }
     try {
         if (!asked.cursor.empty()) return print_for_cursor(asked);
         if (asked.from) {
@@ -250,6 +218,50 @@ exit_code run_feed(const feed_call& asked) {
 }
 
 } // namespace
+
+feed_cursors feed_cursors::read(const std::filesystem::path& state) {
+    disk& on = disk::of_system();
+    const std::filesystem::path folder = feed::feed_folder(state);
+    const std::vector<feed::feed_position> files = feed::entries_files(on, folder);
+    feed_cursors found;
+    if (!files.empty()) {
+        found.begin = files.front();
+        found.end = feed::feed_head(on, folder).end();
+    }
+    for (const std::string& name : feed::feed_cursor::names(on, folder)) {
+        try {
+            const auto now = feed::feed_cursor(on, folder, name, disk::mode::read).now();
+            found.cursors.push_back({name, now, found.end - std::min(found.end, now.at)});
+        } catch (const error&) {
+            if (feed::feed_cursor::exists(on, folder, name)) throw; // else it was dropped
+        }
+    }
+    return found;
+}
+
+std::string as_text(const feed_cursors& found) {
+    if (found.cursors.empty()) return "no cursors: nothing is written for followers\n";
+    text_table table({"cursor", "revision", "behind"});
+    for (const feed_cursors::cursor& one : found.cursors)
+        table.add({one.name, one.now.has_begun ? std::to_string(one.now.revision) : "not begun",
+                   bytes_in_words(one.behind)});
+    return table.text();
+}
+
+std::string as_json(const feed_cursors& found) {
+    json cursors = json::array();
+    for (const feed_cursors::cursor& one : found.cursors)
+        cursors.push_back({{"name", one.name},
+                           {"position", one.now.at},
+                           {"has_begun", one.now.has_begun},
+                           {"revision", one.now.revision},
+                           {"behind", one.behind}});
+    return line_of({{"schema_version", 1},
+                    {"begin", found.begin},
+                    {"end", found.end},
+                    {"cursors", std::move(cursors)}}) +
+           "\n";
+}
 
 void declare_feed(command& verb) {
     const auto asked = declare_look<feed_call>(verb, run_feed);

@@ -4,6 +4,7 @@
 #include <tools/inspect/archive/archive.hpp>
 #include <tools/inspect/archive/segment_archive.hpp>
 #include <tools/inspect/assets.hpp>
+#include <tools/inspect/feed/feed_cursors.hpp>
 #include <tools/inspect/memory/stat.hpp>
 #include <tools/inspect/rows/merged_rows.hpp>
 #include <tools/inspect/serve/request_guard.hpp>
@@ -261,6 +262,7 @@ http_answer state_api::find(const http_request& request) {
         return json_answer(history_.after(asked.number("after", 0, UINT64_MAX)));
     if (path == "/api/stat") return json_answer(stat_of(state_, cached_));
     if (path == "/api/locks") return json_answer(as_json(state_locks::read(state_)));
+    if (path == "/api/feed") return json_answer(as_json(feed_cursors::read(state_)));
     if (path == "/api/schema") return json_answer(as_json(read_schema(state_, {})));
     if (path == "/api/rows") return rows(asked);
     if (path == "/api/archive") {
@@ -268,7 +270,7 @@ http_answer state_api::find(const http_request& request) {
         return found ? json_answer(*found) : json_error(503, "the archive is being counted");
     }
     return json_error(404, "there is no such path; there are /api/sample, /api/history, /api/stat, "
-                           "/api/schema, /api/rows, /api/locks and /api/archive");
+                           "/api/schema, /api/rows, /api/locks, /api/feed and /api/archive");
 }
 
 http_answer state_api::rows(const query_string& asked) {

@@ -28,13 +28,24 @@ const types = new TypesView(panel("types"), (type) => {
   rows.choose(type);
   tabs.go("rows");
 });
+/** Who follows the state. A cursor that is damaged does not hide who has it open. */
+async function askFollowers() {
+  try {
+    return await ask("api/feed");
+  } catch (problem) {
+    if (!(problem instanceof Trouble) || problem.isServerGone) throw problem;
+    return {trouble: problem.message};
+  }
+}
+
 /** What is asked for while it is seen, how often, in milliseconds, and who draws it. */
 const views = {
   memory: {ask: () => ask("api/stat"), pause: 2000, view: new MemoryView(panel("memory"))},
   types: {ask: async () => ({...await ask("api/schema"), stat: await ask("api/stat")}), pause: 2000,
           view: types},
   rows: {ask: () => ask("api/schema"), pause: 10000, view: rows},
-  locks: {ask: () => ask("api/locks"), pause: 1000, view: new LocksView(panel("locks"))},
+  locks: {ask: async () => ({...await ask("api/locks"), feed: await askFollowers()}), pause: 1000,
+          view: new LocksView(panel("locks"))},
   archive: {ask: () => ask("api/archive"), pause: 5000, view: new ArchiveView(panel("archive"))},
 };
 
