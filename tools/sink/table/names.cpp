@@ -64,7 +64,7 @@ std::string sql_name(std::string_view name) {
     return fmt::format("{}~{:08x}", cut(sql_text(name), kept_of_longer), hash);
 }
 
-std::string quoted(std::string_view name) {
+std::string quoted(std::string name) {
     return between('"', name);
 }
 

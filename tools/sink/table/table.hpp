@@ -152,8 +152,9 @@ private:
 /// A name as an SQL identifier of at most 63 bytes (README.md, "Tables"), without quotation marks.
 /// The same in every version.
 [[nodiscard]] std::string sql_name(std::string_view name);
-/// A name within quotation marks, doubled where it has them.
-[[nodiscard]] std::string quoted(std::string_view name);
+/// A name within quotation marks, doubled where it has them. (By value, as std::quoted() would be
+/// called with a reference.)
+[[nodiscard]] std::string quoted(std::string name);
 /// A text as an SQL literal, for comments and what no parameter can be. Requires that the server
 /// has standard_conforming_strings on, which is its default; a link sets it.
 [[nodiscard]] std::string literal(std::string_view text);
