@@ -117,7 +117,8 @@ std::vector<std::string> ddl::begin() const {
         all.push_back("CREATE SCHEMA IF NOT EXISTS " + quoted(sql_name(how_.schema)));
         all.push_back("CREATE SCHEMA IF NOT EXISTS " + quoted(sql_name(how_.schema + "_sink")));
     }
-    const std::string_view flag = is_sqlite() ? "INTEGER" : "boolean";
+    // INTEGER would be the row's number, which has no default.
+    const std::string_view flag = is_sqlite() ? "INT" : "boolean";
     const std::string only = fmt::format("one {0} PRIMARY KEY DEFAULT {1} CHECK (one = {1})", flag,
                                          is_sqlite() ? "1" : "true");
     all.push_back(

@@ -1,0 +1,658 @@
+#include <pool_allocator/base/error.hpp>
+#include <tools/sink/database.hpp>
+
+#include <catch2/catch.hpp>
+#include <sqlite3.h>
+#include <tests/sink/random_records.hpp>
+#include <tests/support/lowered_limit.hpp>
+#include <tests/support/seeded.hpp>
+#include <tests/support/temporary_folder.hpp>
+
+#include <functional>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+using namespace chainbase;
+using namespace chainbase::sink;
+using namespace chainbase::test;
+
+namespace {
+
+/// The rows of a table by id, as they should be.
+using model = std::map<std::uint32_t, archive::byte_buffer>;
+
+/// SQL in a file, as another program runs it.
+class other_program {
+public:
+    explicit other_program(const std::string& file) {
+        REQUIRE(sqlite3_open(file.c_str(), &db_) == SQLITE_OK);
+        sqlite3_busy_timeout(db_, 5'000);
+    }
+    ~other_program() { sqlite3_close(db_); }
+    other_program(const other_program&) = delete;
+    other_program& operator=(const other_program&) = delete;
+
+    /// The rows, their values between `|`.
+    std::vector<std::string> run(const std::string& sql) {
+        std::vector<std::string> rows;
+        char* message = nullptr;
+        const auto add = [](void* to, int count, char** values, char**) {
+            std::string row;
+            for (int i = 0; i < count; ++i)
+                row += (i == 0 ? "" : "|") + std::string(values[i] ? values[i] : "NULL");
+            static_cast<std::vector<std::string>*>(to)->push_back(row);
+            return 0;
+        };
+        const int code = sqlite3_exec(db_, sql.c_str(), add, &rows, &message);
+        const std::string problem = message ? message : "";
+        sqlite3_free(message);
+        CAPTURE(sql, problem);
+        REQUIRE(code == SQLITE_OK);
+        return rows;
+    }
+
+private:
+    sqlite3* db_ = nullptr;
+};
+
+link_options options_of(const std::vector<std::string>& history = {}) {
+    return {.tables = ddl({dialect::sqlite, "chainbase", history})};
+}
+
+cursor cursor_at(feed::feed_position at, revision_number revision, bool is_ready = true) {
+    cursor made;
+    made.is_ready = is_ready;
+    made.state = "0123456789abcdef0123456789abcdef";
+    made.at = at;
+    made.revision = revision;
+    made.serial = static_cast<std::uint32_t>(revision % 7);
+    made.epoch = 1;
+    return made;
+}
+
+/// A file with tables, whose cursor moves with each change.
+class filled {
+public:
+    filled(const std::vector<const table*>& tables, const std::vector<std::string>& history = {})
+        : tables_(tables), options_(options_of(history)) {
+        link = open_sqlite(file(), options_);
+        make();
+    }
+    [[nodiscard]] std::string file() const { return folder_ / "rows.db"; }
+    [[nodiscard]] std::unique_ptr<database_link> another(bool reads_only = false) const {
+        link_options how = options_;
+        how.reads_only = reads_only;
+        return open_sqlite(file(), how);
+    }
+    void make() {
+        std::vector<std::string> statements = options_.tables.begin();
+        for (const table* one : tables_) {
+            std::ranges::move(options_.tables.create(*one, 0, true),
+                              std::back_inserter(statements));
+            std::ranges::move(options_.tables.index(*one), std::back_inserter(statements));
+        }
+        link->run(statements);
+        link->run(statements);
+    }
+    void begin(const cursor& from) {
+        link->begin_bootstrap(link->where(), from, tables_, "the catalogue");
+        now = from;
+    }
+    void apply(const batch& changes, const cursor& to) {
+        link->apply(changes, now, to);
+        now = to;
+    }
+    void apply(const batch& changes) {
+        cursor to = now;
+        to.at = to.at.value() + 100;
+        ++to.revision;
+        apply(changes, to);
+    }
+
+    std::unique_ptr<database_link> link;
+    cursor now;
+
+private:
+    const temporary_folder folder_{memory_or_disk()};
+    std::vector<const table*> tables_;
+    const link_options options_;
+};
+
+void put(batch& to, const table& of, std::uint32_t id, const archive::byte_buffer& record) {
+    if (to.tables.empty() || to.tables.back().of != &of) to.tables.push_back({&of, {}, {}});
+    const std::size_t begin = to.records.size();
+    archive::append(to.records, record);
+    to.tables.back().changes.push_back({row_change::kind::put, id, begin, to.records.size()});
+}
+
+void change(batch& to, const table& of, std::uint32_t id, row_change::kind what) {
+    if (to.tables.empty() || to.tables.back().of != &of) to.tables.push_back({&of, {}, {}});
+    to.tables.back().changes.push_back({what, id, 0, 0});
+}
+
+/// All rows, as records; each with the values that it came with.
+model rows_of(database_link& link, const table& of) {
+    model found;
+    row_record back(of);
+    std::optional<std::uint32_t> before;
+    const table* const all[] = {&of};
+    (void)link.read(all, [&](const table& in, std::span<const value> row) {
+        REQUIRE(&in == &of);
+        const auto id = static_cast<std::uint32_t>(row[0].as_int64());
+        REQUIRE((!before || *before < id));
+        before = id;
+        const archive::bytes_view record = back.make(row);
+        found[id] = {record.begin(), record.end()};
+    });
+    return found;
+}
+
+const table& thing() {
+    static const table of(every_kind());
+    return of;
+}
+
+/// Of an id and a number.
+const type_schema& counter_schema() {
+    static const type_schema made = schema_with("counter", {{"id", "id"}, {"number", "u32"}});
+    return made;
+}
+const table& counter() {
+    static const table of(counter_schema());
+    return of;
+}
+archive::byte_buffer counter_record(std::uint32_t id, std::uint32_t number) {
+    archive::byte_buffer made(12);
+    archive::detail::store_little(made.data(), counter().fingerprint());
+    archive::detail::store_little(made.data() + 4, id);
+    archive::detail::store_little(made.data() + 8, number);
+    return made;
+}
+
+template <typename Error>
+std::string message_of(const std::function<void()>& work) {
+    try {
+        work();
+    } catch (const Error& problem) {
+        return problem.what();
+    }
+    FAIL("nothing was thrown");
+    return {};
+}
+
+} // namespace
+
+TEST_CASE("a file has no cursor before a bootstrap, and keeps what it has") {
+    const temporary_folder folder{memory_or_disk()};
+    const std::string file = folder / "rows.db";
+    const auto link = open_sqlite(file, options_of());
+    CHECK(link->name() == "sqlite:" + file);
+    CHECK_FALSE(link->where());
+    CHECK(link->catalogue().empty());
+    filled one({&thing(), &counter()});
+    CHECK_FALSE(one.link->where());
+    CHECK(one.link->catalogue().empty());
+    for (const bool has_feed : {true, false}) {
+        cursor to = cursor_at(UINT64_MAX / 2, -5, false);
+        if (!has_feed) to.at.reset();
+        to.serial = UINT32_MAX;
+        to.epoch = UINT64_MAX / 2;
+        to.since = INT64_MIN;
+        to.shard = 3;
+        to.shards = 4;
+        one.begin(to);
+        CHECK(one.link->where() == to);
+        CHECK(one.another(true)->where() == to);
+        CHECK(one.link->catalogue() == "the catalogue");
+        cursor next = to;
+        next.at = 7;
+        next.revision = INT64_MAX;
+        next.is_ready = true;
+        next.since = 12;
+        one.apply({}, next);
+        CHECK(one.another()->where() == next);
+    }
+}
+
+TEST_CASE_METHOD(seeded, "rows of every kind come back from a file as they were") {
+    filled one({&thing()});
+    random_records records(every_kind(), random);
+    one.begin(cursor_at(0, 0, false));
+    model wanted, hidden;
+    load_batch first{&thing(), {}, {}};
+    for (std::uint32_t id = 0; id < 50; ++id) {
+        const archive::byte_buffer record = wanted[id * 3] = records.next(id * 3);
+        first.rows.emplace_back(first.records.size(), first.records.size() + record.size());
+        archive::append(first.records, record);
+    }
+    one.link->load(first);
+    CHECK(rows_of(*one.link, thing()) == wanted);
+    one.apply({}, cursor_at(1, 1));
+    for (std::uint64_t block = short_test_operations(40); block != 0; --block) {
+        batch changes;
+        std::set<std::uint32_t> ids;
+        for (int i = 0; i < 20; ++i)
+            ids.insert(random.one_in(10) ? UINT32_MAX - random.below(3) : random.below(150));
+        for (const std::uint32_t id : ids) {
+            if (hidden.contains(id)) {
+                change(changes, thing(), id, row_change::kind::restore);
+                wanted.insert(hidden.extract(id));
+            } else if (random.one_in(4)) {
+                change(changes, thing(), id, row_change::kind::erase);
+                wanted.erase(id);
+            } else if (random.one_in(6)) {
+                change(changes, thing(), id, row_change::kind::hide);
+                if (wanted.contains(id)) hidden.insert(wanted.extract(id));
+            } else {
+                put(changes, thing(), id, wanted[id] = records.next(id));
+            }
+        }
+        one.apply(changes);
+        if (block % 8 == 0) one.link = one.another();
+    }
+    CHECK(rows_of(*one.link, thing()) == wanted);
+    CHECK(rows_of(*one.another(true), thing()) == wanted);
+    CHECK(one.link->where() == one.now);
+    other_program other(one.file());
+    CHECK(other.run("SELECT count(*) FROM \"thing.removed\"").front() ==
+          std::to_string(hidden.size()));
+    CHECK(other.run("PRAGMA integrity_check").front() == "ok");
+
+    cursor again = cursor_at(5, 5, false);
+    again.epoch = 2;
+    one.begin(again);
+    CHECK(rows_of(*one.link, thing()).empty());
+    CHECK(other.run("SELECT count(*) FROM \"thing.removed\"").front() == "0");
+}
+
+TEST_CASE("values are what the page says") {
+    const type_schema schema = schema_with("thing", {{"id", "id"},
+                                                     {"u64", "u64"},
+                                                     {"i128", "i128"},
+                                                     {"u128", "u128"},
+                                                     {"real", "f64"},
+                                                     {"single", "f32"},
+                                                     {"list", "f32[2]"},
+                                                     {"memo", "shared_string"},
+                                                     {"yes", "bool"}});
+    const table of(schema);
+    filled one({&of});
+    one.begin(cursor_at(0, 0, false));
+    archive::byte_buffer record(4 + 4 + 8 + 16 + 16 + 8 + 4 + 8 + 4 + 2 + 1, std::byte{0xFF});
+    archive::detail::store_little(record.data(), of.fingerprint());
+    archive::detail::store_little(record.data() + 4, std::uint32_t{9});
+    std::fill(record.begin() + 16, record.begin() + 32, std::byte{0});
+    record[31] = std::byte{0x80}; // the least of i128
+    archive::detail::store_little(record.data() + 48, std::uint64_t{0x8000'0000'0000'0000}); // -0
+    archive::detail::store_little(record.data() + 56, std::uint32_t{0x7F80'0001});
+    archive::detail::store_little(record.data() + 60, std::uint32_t{0x7F80'0001});
+    archive::detail::store_little(record.data() + 64, std::uint32_t{0x3E80'0000});
+    archive::detail::store_little(record.data() + 68, std::uint32_t{2});
+    record.back() = std::byte{1};
+    batch changes;
+    put(changes, of, 9, record);
+    one.apply(changes, cursor_at(1, 1));
+    other_program other(one.file());
+    CHECK(other.run("SELECT u64, i128, u128, typeof(real), 1 / real, hex(single), list, memo, "
+                    "hex(\"memo.bytes\"), yes FROM thing") ==
+          std::vector<std::string>{"18446744073709551615|-170141183460469231731687303715884105728|"
+                                   "340282366920938463463374607431768211455|real|NULL|"
+                                   "7FF0000020000000|[\"nan(7f800001)\",0.25]|"
+                                   "\xEF\xBF\xBD\xEF\xBF\xBD|FFFF|1"});
+    CHECK(rows_of(*one.link, of) == model{{9, record}});
+    archive::detail::store_little(record.data() + 8, std::uint64_t{0x8000'0000'0000'0000});
+    changes = {};
+    put(changes, of, 9, record);
+    one.apply(changes);
+    CHECK(other.run("SELECT u64 FROM thing").front() == "09223372036854775808");
+    CHECK(rows_of(*one.link, of) == model{{9, record}});
+    other.run("UPDATE thing SET u64 = '9223372036854775808'");
+    CHECK(message_of<damaged_error>([&] { (void)rows_of(*one.link, of); }).find("column u64") !=
+          std::string::npos);
+}
+
+TEST_CASE("who is not where the cursor is changes nothing") {
+    filled one({&counter()});
+    one.begin(cursor_at(10, 1, false));
+    batch changes;
+    put(changes, counter(), 1, counter_record(1, 1));
+    one.apply(changes, cursor_at(20, 2));
+    const auto second = one.another();
+    const auto refused = [&](const cursor& from) {
+        batch more;
+        put(more, counter(), 2, counter_record(2, 2));
+        const std::string message =
+            message_of<fenced_error>([&] { second->apply(more, from, cursor_at(30, 3)); });
+        CHECK(message.find("position 20") != std::string::npos);
+        CHECK(one.link->where() == one.now);
+        CHECK(rows_of(*one.link, counter()).size() == 1);
+    };
+    refused(cursor_at(10, 1));
+    refused(cursor_at(30, 3));
+    cursor other_epoch = one.now;
+    other_epoch.epoch = 2;
+    refused(other_epoch);
+    cursor without_feed = one.now;
+    without_feed.at.reset();
+    refused(without_feed);
+
+    load_batch rows{&counter(), {{0, 12}}, counter_record(5, 5)};
+    CHECK_THROWS_AS(one.link->load(rows), fenced_error); // it is ready
+    CHECK_THROWS_AS(second->begin_bootstrap(std::nullopt, cursor_at(0, 0, false), {}, ""),
+                    fenced_error);
+    CHECK_THROWS_AS(second->begin_bootstrap(without_feed, cursor_at(0, 0, false), {}, ""),
+                    fenced_error);
+    CHECK(rows_of(*one.link, counter()).size() == 1);
+    CHECK(one.link->catalogue() == "the catalogue");
+
+    cursor again = cursor_at(40, 4, false);
+    again.epoch = 2;
+    one.begin(again);
+    one.link->load(rows);
+    again.epoch = 3;
+    const table* const tables[] = {&counter()};
+    second->begin_bootstrap(second->where(), again, tables, "");
+    CHECK_THROWS_AS(one.link->load(rows), fenced_error); // that of another sink
+    CHECK_NOTHROW(second->load(rows));
+}
+
+TEST_CASE("a transaction that fails midway has done nothing") {
+    filled one({&counter()}, {"all"});
+    one.begin(cursor_at(10, 1, false));
+    batch changes;
+    for (std::uint32_t id = 0; id < 100; ++id)
+        put(changes, counter(), id, counter_record(id, id));
+    one.apply(changes, cursor_at(20, 2));
+    const model before = rows_of(*one.link, counter());
+    const cursor was = one.now;
+    batch more;
+    for (std::uint32_t id = 0; id < 20'000; ++id)
+        put(more, counter(), id, counter_record(id, id + 1));
+    const auto is_as_before = [&] {
+        CHECK(one.another()->where() == was);
+        CHECK(rows_of(*one.another(), counter()) == before);
+        CHECK(one.link->where() == was);
+    };
+    other_program other(one.file());
+    SECTION("at a row") {
+        other.run("CREATE TRIGGER no BEFORE INSERT ON counter WHEN NEW.id = 15000 "
+                  "BEGIN SELECT RAISE(ABORT, 'no such row, please'); END");
+        const std::string message = message_of<usage_error>([&] { one.apply(more); });
+        CHECK(message.find("no such row, please") != std::string::npos);
+        CHECK(message.find(one.file()) != std::string::npos);
+        is_as_before();
+        other.run("DROP TRIGGER no");
+    }
+    SECTION("at the end of the disk") {
+        {
+            const file_size_limit limit(200'000);
+            CHECK_THROWS_AS(one.apply(more), retry_error);
+        }
+        is_as_before();
+    }
+    SECTION("as another program writes") {
+        other.run("BEGIN IMMEDIATE");
+        CHECK_THROWS_AS(one.apply(more), retry_error);
+        other.run("ROLLBACK");
+        is_as_before();
+    }
+    SECTION("at a record") {
+        put(more, counter(), 20'001, archive::byte_buffer(11));
+        CHECK_THROWS_AS(one.apply(more), damaged_error);
+        is_as_before();
+        more.tables.back().changes.pop_back();
+    }
+    SECTION("at a statement") {
+        const std::vector<std::string> statements = {"DELETE FROM counter", "no SQL"};
+        CHECK_THROWS_AS(one.link->run(statements), usage_error);
+        is_as_before();
+    }
+    SECTION("at a row that is read") {
+        const table* const all[] = {&counter()};
+        struct stop {};
+        CHECK_THROWS_AS(one.link->read(all, [](auto&, auto) { throw stop{}; }), stop);
+        is_as_before();
+    }
+    SECTION("at a row that is there already") {
+        other.run("UPDATE \"chainbase_sink.cursor\" SET is_ready = 0");
+        load_batch rows{&counter(), {{0, 12}, {12, 24}}, counter_record(1'000, 1)};
+        archive::append(rows.records, counter_record(99, 1));
+        CHECK_THROWS_AS(one.link->load(rows), usage_error);
+        other.run("UPDATE \"chainbase_sink.cursor\" SET is_ready = 1");
+        is_as_before();
+    }
+    one.apply(more); // and goes on then
+    CHECK(rows_of(*one.link, counter()).size() == 20'000);
+}
+
+TEST_CASE("a file that cannot be used is refused with what to do") {
+    const temporary_folder folder{memory_or_disk()};
+    CHECK_THROWS_AS(open_sqlite("", options_of()), usage_error);
+    CHECK_THROWS_AS(open_sqlite(":memory:", options_of()), usage_error);
+    CHECK_THROWS_AS(open_sqlite(folder / "none/rows.db", options_of())->where(), access_error);
+    link_options reads = options_of();
+    reads.reads_only = true;
+    CHECK_THROWS_AS(open_sqlite(folder / "rows.db", reads)->where(), access_error);
+    CHECK_FALSE(std::filesystem::exists(folder / "rows.db"));
+    write_all(folder / "text", std::string(5'000, 'x'));
+    const std::string message = message_of<damaged_error>(
+        [&] { (void)open_sqlite(folder / "text", options_of())->where(); });
+    CHECK(message.find(folder / "text") != std::string::npos);
+    CHECK(message.find("move it away") != std::string::npos);
+
+    filled one({&counter()});
+    one.begin(cursor_at(1, 1, false));
+    CHECK_THROWS_AS(one.another(true)->run(std::vector<std::string>{"DELETE FROM counter"}),
+                    access_error);
+    other_program other(one.file());
+    other.run("UPDATE \"chainbase_sink.types\" SET format = 2");
+    CHECK_THROWS_AS(one.another()->where(), usage_error);
+    CHECK_THROWS_AS(one.another()->catalogue(), usage_error);
+}
+
+TEST_CASE("pages of a file that are damaged are found") {
+    filled one({&counter()});
+    one.begin(cursor_at(1, 1, false));
+    batch changes;
+    for (std::uint32_t id = 0; id < 20'000; ++id)
+        put(changes, counter(), id, counter_record(id, id));
+    one.apply(changes, cursor_at(2, 2));
+    one.link.reset(); // what the log has goes to the file
+    std::string content = read_all(one.file());
+    REQUIRE(content.size() > 100'000);
+    std::fill(content.begin() + 50'000, content.end(), '\x5A');
+    write_all(one.file(), content);
+    const auto link = one.another();
+    CHECK_THROWS_AS(rows_of(*link, counter()), damaged_error);
+}
+
+TEST_CASE("types whose names differ in case are refused") {
+    const table upper(schema_with("COUNTER", {{"id", "id"}}));
+    filled one({&counter(), &upper});
+    const std::string message = message_of<usage_error>([&] { one.begin(cursor_at(1, 1, false)); });
+    CHECK(message.find("COUNTER") != std::string::npos);
+    CHECK_FALSE(one.link->where());
+}
+
+TEST_CASE("tables of any name have rows") {
+    for (const std::string& name :
+         {std::string("\"; DROP TABLE counter; --"), std::string("'"), std::string(300, 'n'),
+          std::string("\xff\0", 2), std::string("select"), std::string("\xc3\xa4 %s ?1 $a")}) {
+        type_schema schema = schema_with(name + "t", {{"id", "id"}});
+        schema.fields.push_back({name + "f", "shared_string", 4, 8});
+        schema.value_bytes = 12;
+        schema.keys = {{name + "k", "ordered_unique", {{name + "f", false}}}};
+        const table of(schema);
+        filled one({&of, &counter()}, {"all"});
+        one.begin(cursor_at(1, 1, false));
+        random_source random(1);
+        const model wanted{{5, random_records(schema, random).next(5)}};
+        batch changes;
+        put(changes, of, 5, wanted.at(5));
+        one.apply(changes, cursor_at(2, 2));
+        CHECK(rows_of(*one.link, of) == wanted);
+        CHECK(rows_of(*one.link, counter()).empty());
+    }
+}
+
+// --- history -------------------------------------------------------------------------------------
+
+namespace {
+
+/// What each number is, of the objects there are.
+using numbers = std::map<std::uint32_t, std::uint32_t>;
+
+/// Blocks, some of which have several entries, and what was before each.
+class naive_chain {
+public:
+    naive_chain(filled& to, random_source& random, revision_number begin)
+        : to_(to), random_(random) {
+        states_[begin] = {};
+        for (std::uint32_t id = 0; id < 8; ++id)
+            states_[begin][id] = id;
+    }
+    [[nodiscard]] const std::map<revision_number, numbers>& states() const { return states_; }
+    [[nodiscard]] revision_number head() const { return states_.rbegin()->first; }
+
+    /// Gathers one more entry.
+    void step(batch& to) {
+        const auto least = states_.begin()->first;
+        if (head() > least && random_.one_in(3))
+            pop(to);
+        else
+            push(to, random_.one_in(5) && head() > least ? head() : head() + 1);
+    }
+    void pop(batch& to) {
+        const numbers now = states_.rbegin()->second;
+        const revision_number revision = head();
+        states_.erase(revision);
+        const numbers& then = states_.rbegin()->second;
+        tell(to, now, then, history_change::kind::undo, revision, 1);
+    }
+
+private:
+    void push(batch& to, revision_number revision) {
+        const numbers before = states_.rbegin()->second;
+        numbers now = before;
+        for (std::uint32_t changes = random_.below(6); changes != 0; --changes) {
+            const std::uint32_t id = random_.below(12);
+            if (random_.one_in(3))
+                now.erase(id);
+            else
+                now[id] = random_.below(1'000'000);
+        }
+        states_[revision] = now;
+        tell(to, before, now, history_change::kind::begin, revision, ++serial_);
+    }
+
+    void tell(batch& to, const numbers& before, const numbers& now, history_change::kind what,
+              revision_number revision, std::uint32_t serial) {
+        if (to.tables.empty()) to.tables.push_back({&counter(), {}, {}});
+        for (std::uint32_t id = 0; id < 12; ++id) {
+            const auto was = before.find(id);
+            const auto is = now.find(id);
+            const bool is_there = is != now.end();
+            if ((was == before.end() && !is_there) ||
+                (was != before.end() && is_there && was->second == is->second))
+                continue;
+            const std::size_t begin = to.records.size();
+            if (is_there) archive::append(to.records, counter_record(id, is->second));
+            const std::size_t end = to.records.size();
+            std::erase_if(to.tables.back().changes, [&](auto& one) { return one.id == id; });
+            to.tables.back().changes.push_back(
+                {is_there ? row_change::kind::put : row_change::kind::erase, id, begin, end});
+            const auto how =
+                what == history_change::kind::undo || is_there ? what : history_change::kind::end;
+            to.tables.back().history.push_back({how, id, revision, serial, begin, end});
+        }
+    }
+
+    filled& to_;
+    random_source& random_;
+    std::map<revision_number, numbers> states_; ///< after each block
+    std::uint32_t serial_ = 1;
+};
+
+/// The rows as of a block.
+numbers as_of(other_program& in, revision_number revision) {
+    const std::string at = std::to_string(revision);
+    numbers found;
+    for (const std::string& row :
+         in.run("SELECT id, number FROM \"counter.history\" WHERE from_revision <= " + at +
+                " AND (until_revision IS NULL OR until_revision > " + at + ")")) {
+        const std::size_t bar = row.find('|');
+        REQUIRE(found.emplace(std::stoul(row), std::stoul(row.substr(bar + 1))).second);
+    }
+    return found;
+}
+
+} // namespace
+
+TEST_CASE_METHOD(seeded, "a history has the rows of each block since the bootstrap") {
+    filled one({&counter()}, {"counter"});
+    constexpr revision_number since = 100;
+    one.begin(cursor_at(10, since - 2, false));
+    naive_chain chain(one, random, since);
+    // What is told before the rows are those of a block is no history.
+    batch first;
+    first.tables.push_back({&counter(), {}, {}});
+    for (const auto& [id, number] : chain.states().at(since)) {
+        put(first, counter(), id, counter_record(id, number));
+        const row_change& change = first.tables.back().changes.back();
+        first.tables.back().history.push_back(
+            {history_change::kind::begin, id, since - 1, 1, change.begin, change.end});
+    }
+    one.apply(first, cursor_at(20, since - 1, false));
+    if (random.one_in(2))
+        one.apply({}, cursor_at(30, since));
+    else {
+        first = {};
+        put(first, counter(), 0, counter_record(0, 0));
+        one.apply(first, cursor_at(30, since));
+    }
+    other_program other(one.file());
+    CHECK(as_of(other, since) == chain.states().at(since));
+    for (std::uint64_t steps = short_test_operations(150); steps != 0; --steps) {
+        batch changes;
+        for (std::uint32_t entries = 1 + random.below(4); entries != 0; --entries)
+            chain.step(changes);
+        std::ranges::sort(changes.tables.front().changes, {}, &row_change::id);
+        one.apply(changes);
+        for (const auto& [revision, rows] : chain.states())
+            REQUIRE(as_of(other, revision) == rows);
+        REQUIRE(as_of(other, chain.head() + 1'000) == chain.states().rbegin()->second);
+        if (steps % 20 == 0) one.link = one.another();
+    }
+}
+
+TEST_CASE("a pop of the block that a history began with leaves the rows of the one before") {
+    filled one({&counter()}, {"counter"});
+    one.begin(cursor_at(10, 5, false));
+    batch changes;
+    put(changes, counter(), 1, counter_record(1, 100));
+    put(changes, counter(), 2, counter_record(2, 200));
+    one.apply(changes, cursor_at(20, 5));
+    changes = {};
+    put(changes, counter(), 1, counter_record(1, 99));
+    change(changes, counter(), 2, row_change::kind::erase);
+    changes.tables.front().history = {{history_change::kind::undo, 1, 5, 1, 0, 12},
+                                      {history_change::kind::undo, 2, 5, 1, 0, 0}};
+    one.apply(changes);
+    other_program other(one.file());
+    CHECK(as_of(other, 4) == numbers{{1, 99}});
+    changes = {};
+    put(changes, counter(), 1, counter_record(1, 98));
+    changes.tables.front().history = {{history_change::kind::undo, 1, 4, 1, 0, 12}};
+    one.apply(changes);
+    CHECK(as_of(other, 3) == numbers{{1, 98}});
+    CHECK(as_of(other, 4) == numbers{{1, 98}});
+    other.run("SELECT 1");
+    CHECK(other.run("SELECT count(*) FROM \"counter.history\"").front() == "1");
+    one.begin(cursor_at(10, 5, false));
+    CHECK(other.run("SELECT count(*) FROM \"counter.history\"").front() == "0");
+}
