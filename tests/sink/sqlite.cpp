@@ -311,9 +311,12 @@ TEST_CASE("values are what the page says") {
     one.apply(changes);
     CHECK(other.run("SELECT u64 FROM thing").front() == "09223372036854775808");
     CHECK(rows_of(*one.link, of) == model{{9, record}});
-    other.run("UPDATE thing SET u64 = '9223372036854775808'");
-    CHECK(message_of<damaged_error>([&] { (void)rows_of(*one.link, of); }).find("column u64") !=
-          std::string::npos);
+    for (const char* other_form : {"9223372036854775808", "00000000000000000005",
+                                   "99999999999999999999", "0922337203685477580x"}) {
+        other.run("UPDATE thing SET u64 = '" + std::string(other_form) + "'");
+        CHECK(message_of<damaged_error>([&] { (void)rows_of(*one.link, of); }).find("column u64") !=
+              std::string::npos);
+    }
 }
 
 TEST_CASE("who is not where the cursor is changes nothing") {
