@@ -63,7 +63,10 @@ struct history_change {
     enum class kind : std::uint8_t {
         begin, ///< of this revision it is `record`; what it was before ends
         end,   ///< of this revision it is none
-        undo,  ///< of a pop: as before the block of this revision
+        /// Of a pop: as before the block of this revision, when it was `record` (empty: not there).
+        /// What began with the block, or behind it, is gone; what ended there is open again. Where
+        /// the history has nothing of before, `record` begins at the revision below.
+        undo,
     };
     kind what;
     std::uint32_t id;
@@ -98,10 +101,11 @@ struct load_batch {
 
 /// A database that rows go to. All functions throw retry_error, fenced_error, access_error (login,
 /// rights, read-only), usage_error (what is there is of another state, or was made otherwise; what
-/// to do), io_error.
+/// to do), io_error; damaged_error when a record is none of its type, or the file of a database is
+/// damaged; limit_error for a value that is too long for it.
 ///
 /// One thread at a time; several objects in several threads. After a retry_error it connects anew
-/// by itself at the next call.
+/// by itself at the next call. Tables that it was given outlive it.
 class database_link {
 public:
     virtual ~database_link() = default;
@@ -126,8 +130,8 @@ public:
     virtual void load(const load_batch& rows) = 0;
 
     /// One transaction: the cursor from `from` to `to`, and the rows. One that makes it ready also
-    /// begins the histories: each row as of `to`. A row to hide or to restore need not be there.
-    /// Throws fenced_error when the cursor is not at `from`.
+    /// begins the histories: each row as of `to`; steps before it are none of a history. A row to
+    /// hide or to restore need not be there. Throws fenced_error when the cursor is not at `from`.
     virtual void apply(const batch& changes, const cursor& from, const cursor& to) = 0;
 
     /// Calls `visit` for each row, by rising id, in one transaction with where() at its begin,
