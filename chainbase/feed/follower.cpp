@@ -130,6 +130,7 @@ void follower::following::begin_at(const snapshot& at) {
             knows_types_ = false;
             return keep();
         }
+        if (!file_lock::is_held(fs::path(at.state()) / "lock")) break; // nobody is going to
         std::this_thread::sleep_for(pause);
     }
     throw busy_error(folder_.string() + ": the feed has not told of revision " +

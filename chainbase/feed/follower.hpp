@@ -45,8 +45,9 @@ public:
     /// Whether it has to begin at a snapshot: its cursor was made and has not begun yet.
     [[nodiscard]] bool is_new() const noexcept;
     /// Begins, or begins anew, at the block of a snapshot of the same state, and keeps that. Waits
-    /// for the writer to tell of this block, for seconds at most. Throws busy_error when it did not
-    /// (no node writes the feed, or the block was undone): try again with a new snapshot.
+    /// for the writer to tell of this block, while a process writes the state, for seconds at most.
+    /// Throws busy_error when it did not (no node writes the feed, or the block was undone): try
+    /// again with a new snapshot.
     void begin_at(const snapshot& at);
 
     /// The next entry. Returns false if there is none yet. Throws too_far_behind_error when the

@@ -141,14 +141,16 @@ model rows_of(database_link& link, const table& of) {
     row_record back(of);
     std::optional<std::uint32_t> before;
     const table* const all[] = {&of};
-    (void)link.read(all, [&](const table& in, std::span<const value> row) {
-        REQUIRE(&in == &of);
-        const auto id = static_cast<std::uint32_t>(row[0].as_int64());
-        REQUIRE((!before || *before < id));
-        before = id;
-        const archive::bytes_view record = back.make(row);
-        found[id] = {record.begin(), record.end()};
-    });
+    link.read(
+        all, [](const cursor&) {},
+        [&](const table& in, std::span<const value> row) {
+            REQUIRE(&in == &of);
+            const auto id = static_cast<std::uint32_t>(row[0].as_int64());
+            REQUIRE((!before || *before < id));
+            before = id;
+            const archive::bytes_view record = back.make(row);
+            found[id] = {record.begin(), record.end()};
+        });
     return found;
 }
 
@@ -418,7 +420,7 @@ TEST_CASE("a transaction that fails midway has done nothing") {
     SECTION("at a row that is read") {
         const table* const all[] = {&counter()};
         struct stop {};
-        CHECK_THROWS_AS(one.link->read(all, [](auto&, auto) { throw stop{}; }), stop);
+        CHECK_THROWS_AS(one.link->read(all, [](auto&) {}, [](auto&, auto) { throw stop{}; }), stop);
         is_as_before();
     }
     SECTION("at a row that is there already") {

@@ -33,7 +33,7 @@ using inspect::type_records;
 using inspect::unchanging_state;
 
 constexpr std::uint32_t ids_at_once = 8192;
-constexpr std::size_t bytes_at_once = std::size_t{4} << 20;
+constexpr std::size_t bytes_of_load = std::size_t{4} << 20;
 
 } // namespace
 
@@ -226,7 +226,7 @@ void bootstrap::load_type(rows_of_state& rows, const table& of) {
         });
         shown.show(from, from);
         if (std::ranges::any_of(
-                parts, [](const load_batch& one) { return one.records.size() >= bytes_at_once; }))
+                parts, [](const load_batch& one) { return one.records.size() >= bytes_of_load; }))
             hand_over();
     }
     hand_over();

@@ -134,10 +134,11 @@ public:
     /// hide or to restore need not be there. Throws fenced_error when the cursor is not at `from`.
     virtual void apply(const batch& changes, const cursor& from, const cursor& to) = 0;
 
-    /// Calls `visit` for each row, by rising id, in one transaction with where() at its begin,
-    /// which is returned. Values are valid during the call.
-    virtual cursor read(std::span<const table* const> tables,
-                        const std::function<void(const table&, std::span<const value>)>& visit) = 0;
+    /// Calls `begun` with the cursor, and then `visit` for each row, by rising id, all in one
+    /// transaction. Values are valid during the call.
+    virtual void read(std::span<const table* const> tables,
+                      const std::function<void(const cursor&)>& begun,
+                      const std::function<void(const table&, std::span<const value>)>& visit) = 0;
 };
 
 /// Options of a link.

@@ -1,4 +1,5 @@
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
 #include <pool_allocator/trace/trace.hpp>
 #include <tools/interruption.hpp>
 #include <tools/sink/following.hpp>
@@ -15,6 +16,8 @@
 
 namespace chainbase::sink {
 
+namespace fs = std::filesystem;
+
 namespace {
 
 using clock = std::chrono::steady_clock;
@@ -28,7 +31,8 @@ constexpr std::size_t rows_at_once = 20'000;
 constexpr std::size_t bytes_at_once = std::size_t{8} << 20;
 constexpr std::size_t most_blocks = 100'000; ///< whose serials are known after a pop
 constexpr std::chrono::milliseconds pause{1};
-constexpr std::chrono::milliseconds pause_of_retries{500};
+constexpr std::chrono::milliseconds pause_of_retries{50};
+constexpr std::chrono::seconds patience_with_node{10};
 constexpr std::chrono::seconds pause_of_keeping{1};
 
 /// The rows are made anew without being asked for: nothing else leads there.
@@ -128,33 +132,37 @@ void following::follow() {
 void following::begin_anew(feed::follower& from) {
     state_ = state_description::of(asked_.sink.state);
     (void)tables_.take(state_.types);
-    for (bool is_told = false; !try_to_begin(from); is_told = true) {
-        if (asked_.is_once) {
-            bootstrap(asked_.sink.state, tables_, to_, is_over_).run(state_.identity);
-            ++done_.bootstraps;
-            done_.has_feed = false;
-            done_.revision = to_.at(0)->revision;
-            disk& on = disk::of_system();
-            feed::feed_cursor::remove(on, feed::feed_folder(asked_.sink.state),
-                                      cursor_name(asked_.sink));
-            return;
+    ++done_.bootstraps;
+    const auto until = clock::now() + patience_with_node;
+    bool is_told = false;
+    for (std::string why_not; !(why_not = try_to_begin(from)).empty();) {
+        const bool has_node = file_lock::is_held(fs::path(asked_.sink.state) / "lock");
+        if (asked_.is_once && (!has_node || clock::now() > until)) return copy_without_feed();
+        if (!is_told && clock::now() > until) {
+            spdlog::info("{}; it is tried until it can", why_not);
+            is_told = true;
         }
-        if (!is_told)
-            spdlog::info("{}: no node writes its feed; it is waited for", asked_.sink.state);
         std::this_thread::sleep_for(pause_of_retries);
         if (is_over_()) throw interrupted_error("no node wrote the feed");
     }
-    ++done_.bootstraps;
 }
 
-bool following::try_to_begin(feed::follower& from) {
+void following::copy_without_feed() {
+    bootstrap(asked_.sink.state, tables_, to_, is_over_).run(state_.identity);
+    done_.has_feed = false;
+    done_.revision = to_.at(0)->revision;
+    feed::feed_cursor::remove(disk::of_system(), feed::feed_folder(asked_.sink.state),
+                              cursor_name(asked_.sink));
+}
+
+/// Returns why it cannot yet; empty when it has begun.
+std::string following::try_to_begin(feed::follower& from) {
     try {
         ready_at_ = bootstrap(asked_.sink.state, tables_, to_, is_over_)
                         .run(from, cursor_name(asked_.sink), state_.identity);
-        return true;
+        return {};
     } catch (const busy_error& problem) {
-        spdlog::debug("{}", problem.what());
-        return false;
+        return problem.what();
     }
 }
 

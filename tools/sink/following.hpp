@@ -52,7 +52,8 @@ private:
     [[nodiscard]] bool is_current() const;
     void follow();
     void begin_anew(feed::follower& from);
-    [[nodiscard]] bool try_to_begin(feed::follower& from);
+    void copy_without_feed();
+    [[nodiscard]] std::string try_to_begin(feed::follower& from);
     void start(feed::follower& from);
     void go_on(feed::follower& from);
     void end(feed::follower& from);

@@ -14,6 +14,9 @@ constexpr verb_entry verbs[] = {
      "ddl --state state"},
     {"status", "Show how far databases are", sink::declare_status,
      "status --to sqlite:state.sqlite"},
+    {"coordinator", "Make foreign tables over the shards, to ask all of them in one database",
+     sink::declare_coordinator,
+     "coordinator --state state --to dbname=all --shard dbname=one --shard dbname=two"},
 };
 
 } // namespace

@@ -5,6 +5,7 @@
 #include <tools/interruption.hpp>
 #include <tools/print.hpp>
 #include <tools/report_json.hpp>
+#include <tools/sink/coordinator.hpp>
 #include <tools/sink/following.hpp>
 #include <tools/sink/verbs.hpp>
 #include <tools/sink/verify.hpp>
@@ -203,7 +204,45 @@ exit_code run_status(const sink_call& asked) {
     return exit_code::done;
 }
 
+// --- coordinator ---
+
+struct coordinator_call : sink_call {
+    bool prints_only = false;
+};
+
+exit_code run_coordinator(const coordinator_call& asked) {
+    if (asked.sink.shards.empty() || (asked.sink.to.empty() && !asked.prints_only))
+        throw usage_error("a coordinator is --to DSN, and its --shard are several");
+    const state_description state = state_description::of(asked.sink.state);
+    known_tables tables(asked.sink.distribute);
+    (void)tables.take(state.types);
+    const ddl made(asked.sink.tables);
+    const std::vector<std::string> statements = coordinator_sql(asked.sink.shards, tables, made);
+    if (asked.prints_only) {
+        std::string text;
+        for (const std::string& one : statements)
+            text += one + ";\n";
+        print_or_throw(text);
+        return exit_code::done;
+    }
+    open_postgres(asked.sink.to, {made})->run(statements);
+    print_or_throw(
+        fmt::format("{} tables over {} shards\n", tables.all().size(), asked.sink.shards.size()));
+    return exit_code::done;
+}
+
 } // namespace
+
+void declare_coordinator(command& verb) {
+    const auto asked = std::make_shared<coordinator_call>();
+    add_state(verb, *asked);
+    add_databases(verb, *asked);
+    add_tables(verb, *asked);
+    verb.add_flag("--dry-run", asked->prints_only, "Print the SQL only; passwords are in it");
+    verb.runs([asked] {
+        return inspect::look_at(asked->sink.state, [&] { return run_coordinator(*asked); });
+    });
+}
 
 void declare_follow(command& verb) {
     const auto asked = std::make_shared<follow_call>();

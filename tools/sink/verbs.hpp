@@ -9,5 +9,6 @@ void declare_follow(command& verb);
 void declare_verify(command& verb);
 void declare_ddl(command& verb);
 void declare_status(command& verb);
+void declare_coordinator(command& verb);
 
 } // namespace chainbase::sink

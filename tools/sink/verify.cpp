@@ -29,7 +29,7 @@ namespace {
 using archive::byte_buffer;
 using archive::bytes_view;
 
-constexpr std::uint32_t ids_at_once = 8192;
+constexpr std::uint32_t ids_compared = 8192;
 constexpr std::chrono::seconds patience_with_feed{20};
 
 bool same(const value& a, const value& b) {
@@ -77,6 +77,13 @@ public:
     rows_ahead(const rows_ahead&) = delete;
     rows_ahead& operator=(const rows_ahead&) = delete;
 
+    /// Where the database was when reading began. Waits for that. Throws what reading threw.
+    [[nodiscard]] cursor begun() {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return begun_ || is_done_; });
+        if (!begun_) std::rethrow_exception(problem_);
+        return *begun_;
+    }
     /// The next row, null behind the last; valid until pop(). Throws what reading threw.
     [[nodiscard]] const row* next() {
         if (now_.empty()) {
@@ -104,13 +111,20 @@ private:
         std::deque<row> piece;
         std::map<const table*, row_record> records;
         try {
-            (void)from.read(tables, [&](const table& of, std::span<const value> values) {
-                row_record& made = records.try_emplace(&of, of).first->second;
-                const bytes_view record = made.make(values);
-                piece.push_back({&of, static_cast<std::uint32_t>(values.front().as_int64()),
-                                 byte_buffer(record.begin(), record.end())});
-                if (piece.size() == rows_of_piece) hand_over(piece);
-            });
+            from.read(
+                tables,
+                [&](const cursor& at) {
+                    const std::lock_guard lock(mutex_);
+                    begun_ = at;
+                    changed_.notify_all();
+                },
+                [&](const table& of, std::span<const value> values) {
+                    row_record& made = records.try_emplace(&of, of).first->second;
+                    const bytes_view record = made.make(values);
+                    piece.push_back({&of, static_cast<std::uint32_t>(values.front().as_int64()),
+                                     byte_buffer(record.begin(), record.end())});
+                    if (piece.size() == rows_of_piece) hand_over(piece);
+                });
             hand_over(piece);
         } catch (const over&) {
         } catch (...) {
@@ -131,6 +145,7 @@ private:
     std::deque<row> now_;
     std::mutex mutex_;
     std::condition_variable changed_;
+    std::optional<cursor> begun_;
     std::deque<std::deque<row>> ready_;
     bool is_done_ = false;
     bool is_over_ = false;
@@ -165,7 +180,7 @@ public:
     verification run();
 
 private:
-    [[nodiscard]] cursor require_ready();
+    [[nodiscard]] cursor begin_reading();
     [[nodiscard]] told_objects told_until(const cursor& from, revision_number revision);
     void compare(inspect::unchanging_state& state);
     void compare_type(inspect::type_records& all, const table& of);
@@ -181,21 +196,25 @@ private:
     known_tables tables_;
     databases from_;
     told_objects told_;
+    std::vector<const table*> all_; ///< by name
     std::vector<std::unique_ptr<rows_ahead>> rows_;
     type_digest rows_digest_;
     type_digest state_digest_;
     verification found_;
 };
 
+/// The rows first: the state is read as of a block that they have reached, or a later one.
 verification comparison::run() {
     const state_description state = state_description::of(asked_.state);
     (void)tables_.take(state.types);
     from_.look(state.identity);
-    inspect::row_source source(asked_.state);
     const auto done = inspect::attempt_while_unchanged([&] {
         found_ = {};
+        rows_digest_ = {};
+        state_digest_ = {};
+        const cursor at = begin_reading();
+        inspect::row_source source(asked_.state);
         inspect::unchanging_state now(source);
-        const cursor at = require_ready();
         told_ = told_until(at, now.revision());
         found_.told_since = told_.size();
         now.take_turn([] {});
@@ -211,15 +230,24 @@ verification comparison::run() {
 }
 
 /// The lowest of the databases' cursors.
-cursor comparison::require_ready() {
-    from_.look(state_description::of(asked_.state).identity);
+cursor comparison::begin_reading() {
+    for (std::size_t number = 0; number < from_.count(); ++number)
+        if (!from_.at(number))
+            throw usage_error(from_.link(number).name() +
+                              ": it has no rows of this state; chainbase-sink follow first");
+    rows_.clear();
+    all_ = tables_.all();
+    std::ranges::sort(all_, {}, &table::type);
+    for (std::size_t number = 0; number < from_.count(); ++number)
+        rows_.push_back(std::make_unique<rows_ahead>(from_.link(number), all_));
     cursor lowest;
     for (std::size_t number = 0; number < from_.count(); ++number) {
-        const std::optional<cursor>& at = from_.at(number);
-        if (!at || !at->is_ready)
+        const cursor at = rows_[number]->begun();
+        if (!at.is_ready)
             throw usage_error(from_.link(number).name() +
-                              ": its rows are not those of a block; chainbase-sink follow first");
-        if (number == 0 || at->at < lowest.at) lowest = *at;
+                              ": its rows are not those of a block yet; wait for chainbase-sink "
+                              "follow, or call it");
+        if (number == 0 || at.at < lowest.at) lowest = at;
     }
     return lowest;
 }
@@ -277,11 +305,6 @@ told_objects comparison::told_until(const cursor& from, revision_number revision
 }
 
 void comparison::compare(inspect::unchanging_state& state) {
-    std::vector<const table*> all = tables_.all();
-    std::ranges::sort(all, {}, &table::type);
-    rows_.clear();
-    for (std::size_t number = 0; number < from_.count(); ++number)
-        rows_.push_back(std::make_unique<rows_ahead>(from_.link(number), all));
     std::unique_ptr<archive::store> store = inspect::open_archive(state.source());
     std::set<std::string> names;
     std::map<std::string, std::string> excluded;
@@ -294,7 +317,7 @@ void comparison::compare(inspect::unchanging_state& state) {
     });
     archive::state_digest of_rows;
     archive::state_digest of_state;
-    for (const table* of : all) {
+    for (const table* of : all_) {
         inspect::type_records records(state, of->type(), store.get(),
                                       inspect::type_records::places::both);
         compare_type(records, *of);
@@ -314,7 +337,7 @@ void comparison::compare(inspect::unchanging_state& state) {
 void comparison::compare_type(inspect::type_records& all, const table& of) {
     for (std::uint32_t from = 0; from < all.end();) {
         if (is_over_()) throw interrupted_error("not all was compared");
-        const std::uint32_t to = from + std::min(ids_at_once, all.end() - from);
+        const std::uint32_t to = from + std::min(ids_compared, all.end() - from);
         all.each(from, to, [&](const inspect::type_records::seen& one) {
             compare_object(of, one.id, one.record);
         });

@@ -115,19 +115,18 @@ public:
         });
     }
 
-    cursor read(std::span<const table* const> tables,
-                const std::function<void(const table&, std::span<const value>)>& visit) override {
-        std::optional<cursor> at;
+    void read(std::span<const table* const> tables, const std::function<void(const cursor&)>& begun,
+              const std::function<void(const table&, std::span<const value>)>& visit) override {
         again_after_retry([&] {
             const transaction all(open(), transaction::kind::reads);
-            at = cursor_now();
+            const std::optional<cursor> at = cursor_now();
             if (!at)
                 throw usage_error(name_ + ": it has no rows of a sink in this --schema; run "
                                           "chainbase-sink follow");
+            begun(*at);
             for (const table* one : tables)
                 read(*one, visit);
         });
-        return *at;
     }
 
 private:
