@@ -86,6 +86,10 @@ void changes::move_removed(const entry& in, const object_change& one) {
     if (is_told) return;
     of(*to).changes.push_back(
         {was_there ? row_change::kind::restore : row_change::kind::hide, id, 0, 0});
+    if (ddl_.has_history(*to))
+        of(*to).history.push_back(
+            {was_there ? history_change::kind::undo : history_change::kind::end, id, in.revision,
+             in.serial, 0, 0});
     ++rows_;
 }
 
