@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAMS = ("chainbase-driver", "chainbase-inspect", "chainbase-bench")
+PROGRAMS = ("chainbase-driver", "chainbase-inspect", "chainbase-bench", "chainbase-sink")
 # The step that was kept up: none on a busy machine. Its members are those of a step.
 BY_CHANCE = "driver load: .sustained."
 
@@ -76,6 +76,9 @@ class World:
     def bench(self, *words):
         return run(os.path.join(self.programs, PROGRAMS[2]), *words)
 
+    def sink(self, *words):
+        return run(os.path.join(self.programs, PROGRAMS[3]), *words)
+
     def path(self, name):
         return os.path.join(self.folder, name)
 
@@ -130,6 +133,11 @@ def calls(world):
     yield "inspect stat --watch", world.inspect("stat", state, "--watch", "--count", 1, "--json")
     yield "bench account", world.bench("account", "--objects", 10000, "--types", 1, "--engines", "chainbase",
                                        "--rounds", 1, "--json")
+    sqlite = ("--state", state, "--to", f"sqlite:{to('rows.sqlite')}", "--json")
+    yield "sink follow", world.sink("follow", *sqlite, "--once")
+    yield "sink verify", world.sink("verify", *sqlite)
+    yield "sink status", world.sink("status", *sqlite)
+    yield "sink ddl", world.sink("ddl", "--state", state, "--json")
     # What calls exit with when they are wrong, or find what they look for not to be sound.
     missing = to("missing")
     yield "driver replay without a log", world.driver("replay", "--block-log", missing, "--state", to("none"))

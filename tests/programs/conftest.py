@@ -57,6 +57,11 @@ def driver():
 
 
 @pytest.fixture(scope="session")
+def sink():
+    return program("chainbase-sink")
+
+
+@pytest.fixture(scope="session")
 def bench():
     return program("chainbase-bench")
 

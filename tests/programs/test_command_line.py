@@ -24,8 +24,8 @@ def verbs_of(program, *above):
 
 
 @pytest.fixture
-def programs_by_name(inspect, driver):
-    return {"chainbase-inspect": inspect, "chainbase-driver": driver}
+def programs_by_name(inspect, driver, sink):
+    return {"chainbase-inspect": inspect, "chainbase-driver": driver, "chainbase-sink": sink}
 
 
 # --- wrong calls ---
@@ -294,6 +294,9 @@ MEANT = {
     "pointer": ("chainbase/object/declaration.hpp", "pool_allocator/shared_buffer.hpp"),
     "export": ("tools/inspect/state/c_header.cpp", "tools/inspect/memory/memory_tree.cpp"),
     "snapshot": ("chainbase/segment/doctor.cpp",),  # of btrfs
+    "journal": ("tools/sink/sqlite/connection.cpp",),  # what SQLite calls it
+    "rollback": ("tools/sink/sqlite/connection.cpp", "tools/sink/postgres/connection.cpp",
+                 "tools/sink/postgres/postgres_link.cpp"),  # of SQL
 }
 QUOTED = r'"(?:[^"\\\n]|\\.)*"'
 SHOWN = {".cpp": QUOTED, ".hpp": QUOTED, ".ipp": QUOTED, ".js": QUOTED + r"|`(?:[^`\\]|\\.)*`",

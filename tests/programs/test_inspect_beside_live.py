@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import pytest
-from peers import serve, sync_call
+from forked_nodes import forked_node
 
 IS_SOAK = int(os.environ.get("CHAINBASE_TEST_OPERATIONS") or 0) >= 1000000
 SECONDS = 600 if IS_SOAK else 15
@@ -22,44 +22,7 @@ def node(make_node):
 @pytest.fixture
 def make_node(driver, inspect, scratch, seed):
     """A node that keeps a root of its state, and follows one forked log after the other."""
-    return lambda blocks=500: _node(driver, inspect, scratch, seed, blocks)
-
-
-def _node(driver, inspect, scratch, seed, blocks_per_second):
-    log = scratch / "log"
-    driver("generate", "--operations", "40000", "--accounts", "1000", "--seed", seed, "--to", log,
-           "--forks", "15", "--fork-depth", "5", "--bad-forks", "10")
-    replayed = driver.json("replay", "--block-log", log, "--state", scratch / "replayed",
-                           "--state-root", "all")
-    server = serve(driver, log, "--forks", f"{log}.forks", "--blocks-per-second", blocks_per_second)
-    return Node(driver, inspect, scratch / "state", server.address, replayed)
-
-
-class Node:
-    def __init__(self, driver, inspect, state, address, replayed):
-        self.driver, self.inspect, self.state, self.replayed = driver, inspect, state, replayed
-        self.call = [*sync_call(state, address, verb="live"), "--state-root", "all", "--readers",
-                     "1", "--pending", "20"]
-        self.running, self.popped = None, 0
-
-    def be_at_work(self):
-        """At the end of the log it begins again."""
-        if self.running and not self.running.is_running:
-            self.finish()
-        if not self.running:
-            shutil.rmtree(self.state, ignore_errors=True)
-            self.running = self.driver.start(*self.call)
-            end = time.monotonic() + 60
-            while self.inspect("count", self.state, "block_root", code=None).code:
-                assert time.monotonic() < end
-                time.sleep(0.01)
-
-    def finish(self):
-        if self.running:
-            said = self.running.wait().json
-            assert said["state_digest"] == self.replayed["state_digest"]
-            self.popped += said["sync"]["popped_blocks"]
-            self.running = None
+    return lambda blocks=500: forked_node(driver, inspect, scratch, seed, blocks)
 
 
 def test_each_look_finds_the_objects_to_which_the_root_of_its_block_commits(node, inspect):

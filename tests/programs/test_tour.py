@@ -86,7 +86,7 @@ def test_the_tour_shows_what_comes(scratch):
         shell.end()
 
 
-CALL = re.compile(r"^\s*(?:\$ )?(?:\./)?(chainbase-(?:driver|inspect|bench))((?: .*)?)$")
+CALL = re.compile(r"^\s*(?:\$ )?(?:\./)?(chainbase-(?:driver|inspect|bench|sink))((?: .*)?)$")
 
 
 @functools.cache
@@ -97,8 +97,9 @@ def options_of(program, verbs):
     return re.findall(r"(?<![\w-])--?[a-z][a-z-]*", text.split("Example:")[0])
 
 
-def test_every_call_in_a_readme_has_verbs_and_options_that_exist(driver, inspect, bench):
-    programs = {"chainbase-driver": driver, "chainbase-inspect": inspect, "chainbase-bench": bench}
+def test_every_call_in_a_readme_has_verbs_and_options_that_exist(driver, inspect, bench, sink):
+    programs = {"chainbase-driver": driver, "chainbase-inspect": inspect, "chainbase-bench": bench,
+                "chainbase-sink": sink}
     wrong, seen = [], 0
     pages = subprocess.run(["git", "ls-files", "*.md"], cwd=TREE, capture_output=True, text=True).stdout
     for page in pages.split() or map(str, TREE.glob("**/*.md")):

@@ -1,0 +1,158 @@
+"""Rows in SQL are the objects of a state: at its end, beside a node that goes from branch to branch,
+and through kills of both."""
+
+import sqlite3
+import time
+
+import pytest
+from chains import EOS, STEEM, carried_log
+from forked_nodes import forked_node
+from postgres_servers import Servers, missing
+
+
+@pytest.fixture(scope="session")
+def servers(tmp_path_factory):
+    if missing():
+        pytest.skip(missing())
+    with Servers(3) as all_of_them:
+        yield all_of_them
+
+
+@pytest.fixture(params=["sqlite", "server", "shards"])
+def to(request, scratch, seed):
+    """The options that name the databases of a test, which are empty."""
+    if request.param == "sqlite":
+        return ["--to", f"sqlite:{scratch / 'rows.sqlite'}"]
+    servers = request.getfixturevalue("servers")
+    schema = ["--schema", f"s{abs(hash((request.node.name, seed)))}"]
+    if request.param == "server":
+        return ["--to", servers[0].dsn, *schema]
+    return [word for one in servers for word in ("--shard", one.dsn)] + schema
+
+
+def require_same(sink, state, to):
+    said = sink("verify", "--state", state, *to, "--json", code=None).expect(0).json
+    assert said["same"] and said["state_digest"] == said["rows_digest"] and said["different"] == 0
+    return said
+
+
+# --- a state that nobody writes ---
+
+
+@pytest.mark.parametrize("chain", [STEEM, EOS])
+def test_the_rows_of_a_replayed_chain_have_its_digest(driver, sink, scratch, to, chain):
+    log, state = carried_log(chain, scratch), scratch / "state"
+    driver("replay", "--block-log", log, "--state", state)
+    first = sink("follow", "--state", state, *to, "--once", "--json").json
+    assert first["bootstraps"] == 1 and not first["has_feed"]
+    assert require_same(sink, state, to)["rows_digest"] == chain.digest
+    again = sink("follow", "--state", state, *to, "--once", "--json").json
+    assert again["bootstraps"] == 0 and again["revision"] == first["revision"]
+    said = sink("status", "--state", state, *to, "--json").json
+    assert all(one["ready"] and one["behind"] == 0 for one in said["databases"])
+
+
+def test_a_state_that_went_on_without_a_feed_is_copied_again(driver, sink, scratch, to):
+    log, state = carried_log(STEEM, scratch), scratch / "state"
+    for stop in (5000, 20000):
+        driver("replay", "--block-log", log, "--state", state, "--stop-at", stop)
+        if stop > 5000:
+            sink("verify", "--state", state, *to, code=2).says("follow")
+        assert sink("follow", "--state", state, *to, "--once", "--json").json["bootstraps"] == 1
+        require_same(sink, state, to)
+
+
+def test_rows_that_were_changed_are_named(driver, sink, scratch):
+    log, state, file = carried_log(STEEM, scratch), scratch / "state", scratch / "rows.sqlite"
+    to = ["--to", f"sqlite:{file}"]
+    driver("replay", "--block-log", log, "--state", state, "--stop-at", "20000")
+    sink("follow", "--state", state, *to, "--once")
+    with sqlite3.connect(file) as rows:
+        ids = [one[0] for one in rows.execute('SELECT id FROM account ORDER BY id LIMIT 3')]
+        rows.execute('UPDATE account SET balance = balance + 1 WHERE id = ?', ids[:1])
+        rows.execute('DELETE FROM account WHERE id = ?', ids[1:2])
+        rows.execute('UPDATE account SET id = 4000000000 WHERE id = ?', ids[2:])
+    said = sink("verify", "--state", state, *to, "--json", code=5).json
+    assert said["state_digest"] != said["rows_digest"] and said["different"] == 4
+    assert [(one["id"], one["what"]) for one in said["differences"] if one["type"] == "account"] == [
+        (ids[0], "balance"), (ids[1], "missing"), (ids[2], "missing"), (4000000000, "too many")]
+
+
+def test_another_state_is_refused_and_nothing_is_changed(driver, sink, scratch, to):
+    log = carried_log(STEEM, scratch)
+    for name in ("one", "other"):
+        driver("replay", "--block-log", log, "--state", scratch / name, "--stop-at", "3000")
+    sink("follow", "--state", scratch / "one", *to, "--once")
+    sink("follow", "--state", scratch / "other", *to, "--once", code=2).says("another state", "--schema")
+    sink("verify", "--state", scratch / "other", *to, code=2)
+    require_same(sink, scratch / "one", to)
+
+
+# --- beside a node ---
+
+
+def test_rows_follow_a_node_from_branch_to_branch(driver, inspect, sink, scratch, seed, to):
+    node = forked_node(driver, inspect, scratch, seed, 100)
+    node.be_at_work()
+    following = sink.start("follow", "--state", node.state, *to, "--json")
+    node.finish()
+    state = node.state
+    end = time.monotonic() + 60
+    while sink("status", "--state", state, *to, "--json", code=None).json["databases"][0].get("behind") != 0:
+        assert following.is_running and time.monotonic() < end, following.kill()
+        time.sleep(0.1)
+    said = following.interrupt(0).json
+    assert said["bootstraps"] == 1 and said["blocks"] > 0
+    assert require_same(sink, state, to)["rows_digest"] == node.replayed["state_digest"]
+
+
+def test_each_block_is_applied_once_through_kills_of_node_and_sink(
+    driver, inspect, sink, scratch, seed, rng, to
+):
+    node = forked_node(driver, inspect, scratch, seed, 60)
+    node.be_at_work()
+    call = ("follow", "--state", node.state, *to, "--json")
+    following = sink.start(*call)
+    for number in range(6):
+        time.sleep(rng.uniform(0, 1))
+        if number % 2:
+            node.running.kill()
+            node.running = node.driver.start(*node.call)
+        time.sleep(rng.uniform(0, 1))
+        following.kill()
+        following = sink.start(*call)
+    time.sleep(2)
+    require_same(sink, node.state, to)
+    node.running.interrupt((0, 3))
+    following.interrupt((0, 3))
+    sink("follow", "--state", node.state, *to, "--once", "--json")
+    require_same(sink, node.state, to)
+
+
+# --- wrong calls ---
+
+
+def test_wrong_calls_say_what_to_do(driver, sink, scratch):
+    log, state = carried_log(STEEM, scratch), scratch / "state"
+    driver("replay", "--block-log", log, "--state", state, "--stop-at", "100")
+    sink("follow", "--state", state, "--once", code=2).says("--to")
+    sink("follow", "--state", scratch / "none", "--to", f"sqlite:{scratch / 'x'}", "--once", code=1)
+    sink("follow", "--state", state, "--to", f"sqlite:{scratch / 'no/x'}", "--once", code=1).says("no/x")
+    (scratch / "text").write_text("this is no database, and never was one\n" * 100)
+    sink("follow", "--state", state, "--to", f"sqlite:{scratch / 'text'}", "--once", code=1).says("text")
+    sink("follow", "--state", state, "--to", "host=", "--distribute", "account", "--once", code=2)
+    sink("verify", "--state", state, "--to", f"sqlite:{scratch / 'y'}", code=1).says("there")
+    assert not (scratch / "y").exists()
+
+
+def test_ddl_is_sql_that_makes_the_tables(driver, sink, scratch):
+    log, state = carried_log(STEEM, scratch), scratch / "state"
+    driver("replay", "--block-log", log, "--state", state, "--stop-at", "100")
+    text = sink("ddl", "--state", state, "--dialect", "sqlite", "--history", "all").out
+    with sqlite3.connect(scratch / "made.sqlite") as made:
+        made.executescript(text)
+        made.executescript(text)  # again, where it is
+        names = {one[0] for one in made.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    assert {"account", "account.history", "applied_block"} <= names
+    lines = sink("ddl", "--state", state, "--json", "--distribute-with", "citus").json_lines
+    assert any("create_distributed_table" in one for one in lines)
