@@ -58,8 +58,9 @@ class Demo:
     def start_sink(self):
         self.start("sink", "sink", "follow", "--state", self.state, *self.shards)
 
-    def prepare(self):
-        self.call("driver", "generate", "--operations", 400000, "--accounts", 5000, "--to", self.log,
+    def prepare(self, seconds):
+        operations = 100000 + int(seconds * 6000)  # more than the node takes meanwhile
+        self.call("driver", "generate", "--operations", operations, "--accounts", 5000, "--to", self.log,
                   "--forks", 15, "--fork-depth", 5, "--bad-forks", 10)
         server = subprocess.Popen(
             [self.bin / "chainbase-driver", "serve", "--block-log", self.log, "--forks",
@@ -101,9 +102,9 @@ def main(bin, folder=None, seconds="20"):
         with Servers(4) as servers:
             demo = Demo(bin, folder, servers)
             try:
-                demo.prepare()
+                demo.prepare(float(seconds))
                 demo.start_node()
-                while not (demo.state / "segment.json").exists():
+                while not (demo.state / "segment/header").exists():
                     time.sleep(0.05)
                 demo.start_sink()
                 kills = demo.kill_at_random(float(seconds))
