@@ -202,7 +202,8 @@ class Server:
 
     def small_disk(self, megabytes):
         """A file system of this size for tables, mounted for this process and its servers alone;
-        its folder. Raises OSError where that is not allowed."""
+        its folder. Raises OSError where that is not allowed. Requires that disks.own_mounts() was
+        called before they started."""
         import disks
 
         if why := disks.own_mounts():
@@ -341,6 +342,10 @@ def main(count, folder=None):
     if why := missing():
         print(f"missing {why}", flush=True)
         return
+    with contextlib.suppress(ImportError):  # then there are no small disks
+        import disks
+
+        disks.own_mounts()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: it is for the test, which ends
     with Servers(int(count), folder) as servers:

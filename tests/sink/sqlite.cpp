@@ -3,7 +3,9 @@
 
 #include <catch2/catch.hpp>
 #include <sqlite3.h>
+#include <tests/sink/naive_chain.hpp>
 #include <tests/sink/random_records.hpp>
+#include <tests/sink/row_changes.hpp>
 #include <tests/support/lowered_limit.hpp>
 #include <tests/support/seeded.hpp>
 #include <tests/support/temporary_folder.hpp>
@@ -22,9 +24,6 @@ using namespace chainbase::sink;
 using namespace chainbase::test;
 
 namespace {
-
-/// The rows of a table by id, as they should be.
-using model = std::map<std::uint32_t, archive::byte_buffer>;
 
 /// SQL in a file, as another program runs it.
 class other_program {
@@ -62,17 +61,6 @@ private:
 
 link_options options_of(const std::vector<std::string>& history = {}) {
     return {.tables = ddl({dialect::sqlite, "chainbase", history})};
-}
-
-cursor cursor_at(feed::feed_position at, revision_number revision, bool is_ready = true) {
-    cursor made;
-    made.is_ready = is_ready;
-    made.state = "0123456789abcdef0123456789abcdef";
-    made.at = at;
-    made.revision = revision;
-    made.serial = static_cast<std::uint32_t>(revision % 7);
-    made.epoch = 1;
-    return made;
 }
 
 /// A file with tables, whose cursor moves with each change.
@@ -122,70 +110,6 @@ private:
     std::vector<const table*> tables_;
     const link_options options_;
 };
-
-void put(batch& to, const table& of, std::uint32_t id, const archive::byte_buffer& record) {
-    if (to.tables.empty() || to.tables.back().of != &of) to.tables.push_back({&of, {}, {}});
-    const std::size_t begin = to.records.size();
-    archive::append(to.records, record);
-    to.tables.back().changes.push_back({row_change::kind::put, id, begin, to.records.size()});
-}
-
-void change(batch& to, const table& of, std::uint32_t id, row_change::kind what) {
-    if (to.tables.empty() || to.tables.back().of != &of) to.tables.push_back({&of, {}, {}});
-    to.tables.back().changes.push_back({what, id, 0, 0});
-}
-
-/// All rows, as records; each with the values that it came with.
-model rows_of(database_link& link, const table& of) {
-    model found;
-    row_record back(of);
-    std::optional<std::uint32_t> before;
-    const table* const all[] = {&of};
-    link.read(
-        all, [](const cursor&) {},
-        [&](const table& in, std::span<const value> row) {
-            REQUIRE(&in == &of);
-            const auto id = static_cast<std::uint32_t>(row[0].as_int64());
-            REQUIRE((!before || *before < id));
-            before = id;
-            const archive::bytes_view record = back.make(row);
-            found[id] = {record.begin(), record.end()};
-        });
-    return found;
-}
-
-const table& thing() {
-    static const table of(every_kind());
-    return of;
-}
-
-/// Of an id and a number.
-const type_schema& counter_schema() {
-    static const type_schema made = schema_with("counter", {{"id", "id"}, {"number", "u32"}});
-    return made;
-}
-const table& counter() {
-    static const table of(counter_schema());
-    return of;
-}
-archive::byte_buffer counter_record(std::uint32_t id, std::uint32_t number) {
-    archive::byte_buffer made(12);
-    archive::detail::store_little(made.data(), counter().fingerprint());
-    archive::detail::store_little(made.data() + 4, id);
-    archive::detail::store_little(made.data() + 8, number);
-    return made;
-}
-
-template <typename Error>
-std::string message_of(const std::function<void()>& work) {
-    try {
-        work();
-    } catch (const Error& problem) {
-        return problem.what();
-    }
-    FAIL("nothing was thrown");
-    return {};
-}
 
 } // namespace
 
@@ -509,92 +433,7 @@ TEST_CASE("tables of any name have rows") {
 
 namespace {
 
-/// What each number is, of the objects there are.
-using numbers = std::map<std::uint32_t, std::uint32_t>;
-
-/// Blocks, some of which have several entries, and what was before each.
-class naive_chain {
-public:
-    naive_chain(filled& to, random_source& random, revision_number begin)
-        : to_(to), random_(random) {
-        states_[begin] = {};
-        for (std::uint32_t id = 0; id < 8; ++id)
-            states_[begin][id] = id;
-    }
-    [[nodiscard]] const std::map<revision_number, numbers>& states() const { return states_; }
-    [[nodiscard]] revision_number head() const { return states_.rbegin()->first; }
-
-    /// Gathers one more entry.
-    void step(batch& to) {
-        const auto least = states_.begin()->first;
-        if (head() > least && random_.one_in(3))
-            pop(to);
-        else
-            push(to, random_.one_in(5) && head() > least ? head() : head() + 1);
-    }
-    void pop(batch& to) {
-        const numbers now = states_.rbegin()->second;
-        const revision_number revision = head();
-        states_.erase(revision);
-        const numbers& then = states_.rbegin()->second;
-        tell(to, now, then, history_change::kind::undo, revision, 1);
-    }
-
-private:
-    void push(batch& to, revision_number revision) {
-        const numbers before = states_.rbegin()->second;
-        numbers now = before;
-        for (std::uint32_t changes = random_.below(6); changes != 0; --changes) {
-            const std::uint32_t id = random_.below(12);
-            if (random_.one_in(3))
-                now.erase(id);
-            else
-                now[id] = random_.below(1'000'000);
-        }
-        states_[revision] = now;
-        tell(to, before, now, history_change::kind::begin, revision, ++serial_);
-    }
-
-    void tell(batch& to, const numbers& before, const numbers& now, history_change::kind what,
-              revision_number revision, std::uint32_t serial) {
-        if (to.tables.empty()) to.tables.push_back({&counter(), {}, {}});
-        for (std::uint32_t id = 0; id < 12; ++id) {
-            const auto was = before.find(id);
-            const auto is = now.find(id);
-            const bool is_there = is != now.end();
-            if ((was == before.end() && !is_there) ||
-                (was != before.end() && is_there && was->second == is->second))
-                continue;
-            const std::size_t begin = to.records.size();
-            if (is_there) archive::append(to.records, counter_record(id, is->second));
-            const std::size_t end = to.records.size();
-            std::erase_if(to.tables.back().changes, [&](auto& one) { return one.id == id; });
-            to.tables.back().changes.push_back(
-                {is_there ? row_change::kind::put : row_change::kind::erase, id, begin, end});
-            const auto how =
-                what == history_change::kind::undo || is_there ? what : history_change::kind::end;
-            to.tables.back().history.push_back({how, id, revision, serial, begin, end});
-        }
-    }
-
-    filled& to_;
-    random_source& random_;
-    std::map<revision_number, numbers> states_; ///< after each block
-    std::uint32_t serial_ = 1;
-};
-
-/// The rows as of a block.
-numbers as_of(other_program& in, revision_number revision) {
-    const std::string at = std::to_string(revision);
-    numbers found;
-    for (const std::string& row :
-         in.run("SELECT id, number FROM \"counter.history\" WHERE from_revision <= " + at +
-                " AND (until_revision IS NULL OR until_revision > " + at + ")")) {
-        const std::size_t bar = row.find('|');
-        REQUIRE(found.emplace(std::stoul(row), std::stoul(row.substr(bar + 1))).second);
-    }
-    return found;
-}
+const std::string history = "\"counter.history\"";
 
 } // namespace
 
@@ -602,7 +441,7 @@ TEST_CASE_METHOD(seeded, "a history has the rows of each block since the bootstr
     filled one({&counter()}, {"counter"});
     constexpr revision_number since = 100;
     one.begin(cursor_at(10, since - 2, false));
-    naive_chain chain(one, random, since);
+    naive_chain chain(random, since);
     // What is told before the rows are those of a block is no history.
     batch first;
     first.tables.push_back({&counter(), {}, {}});
@@ -621,7 +460,7 @@ TEST_CASE_METHOD(seeded, "a history has the rows of each block since the bootstr
         one.apply(first, cursor_at(30, since));
     }
     other_program other(one.file());
-    CHECK(as_of(other, since) == chain.states().at(since));
+    CHECK(as_of(other, history, since) == chain.states().at(since));
     for (std::uint64_t steps = short_test_operations(150); steps != 0; --steps) {
         batch changes;
         for (std::uint32_t entries = 1 + random.below(4); entries != 0; --entries)
@@ -629,8 +468,8 @@ TEST_CASE_METHOD(seeded, "a history has the rows of each block since the bootstr
         std::ranges::sort(changes.tables.front().changes, {}, &row_change::id);
         one.apply(changes);
         for (const auto& [revision, rows] : chain.states())
-            REQUIRE(as_of(other, revision) == rows);
-        REQUIRE(as_of(other, chain.head() + 1'000) == chain.states().rbegin()->second);
+            REQUIRE(as_of(other, history, revision) == rows);
+        REQUIRE(as_of(other, history, chain.head() + 1'000) == chain.states().rbegin()->second);
         if (steps % 20 == 0) one.link = one.another();
     }
 }
@@ -649,13 +488,13 @@ TEST_CASE("a pop of the block that a history began with leaves the rows of the o
                                       {history_change::kind::undo, 2, 5, 1, 0, 0}};
     one.apply(changes);
     other_program other(one.file());
-    CHECK(as_of(other, 4) == numbers{{1, 99}});
+    CHECK(as_of(other, history, 4) == numbers{{1, 99}});
     changes = {};
     put(changes, counter(), 1, counter_record(1, 98));
     changes.tables.front().history = {{history_change::kind::undo, 1, 4, 1, 0, 12}};
     one.apply(changes);
-    CHECK(as_of(other, 3) == numbers{{1, 98}});
-    CHECK(as_of(other, 4) == numbers{{1, 98}});
+    CHECK(as_of(other, history, 3) == numbers{{1, 98}});
+    CHECK(as_of(other, history, 4) == numbers{{1, 98}});
     other.run("SELECT 1");
     CHECK(other.run("SELECT count(*) FROM \"counter.history\"").front() == "1");
     one.begin(cursor_at(10, 5, false));

@@ -25,7 +25,7 @@ using postgres::parameter;
 using postgres::result;
 using postgres::table_writer;
 
-constexpr const char* begin_writing = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+constexpr const char* begin_writing = "BEGIN ISOLATION LEVEL READ COMMITTED";
 constexpr const char* begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 constexpr std::size_t rows_of_fetch = 4'096;
 
