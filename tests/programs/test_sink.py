@@ -1,6 +1,7 @@
 """Rows in SQL are the objects of a state: at its end, beside a node that goes from branch to branch,
 and through kills of both."""
 
+import shutil
 import sqlite3
 import time
 
@@ -129,7 +130,58 @@ def test_each_block_is_applied_once_through_kills_of_node_and_sink(
     require_same(sink, node.state, to)
 
 
+def wait_until_ready(sink, following, to):
+    end = time.monotonic() + 60
+    while True:
+        said = sink("status", *to, "--json", code=None)  # 1: the file is not there yet
+        if said.code == 0 and all(one["ready"] for one in said.json["databases"]):
+            return
+        assert following.is_running and time.monotonic() < end, following.kill()
+        time.sleep(0.05)
+
+
+def test_types_that_came_while_no_sink_was_there_have_their_tables(driver, sink, scratch, to):
+    log, state = carried_log(STEEM, scratch), scratch / "state"
+    driver("replay", "--block-log", log, "--state", state, "--stop-at", "100")
+    node = driver.start("live", "--block-log", log, "--state", state, "--interval-ms", "20")
+    following = sink.start("follow", "--state", state, *to, "--json")
+    wait_until_ready(sink, following, to)
+    node.interrupt(3)
+    following.interrupt(0)
+    driver("replay", "--block-log", log, "--state", state, "--stop-at", "40000", "--state-root", "all")
+    said = sink("follow", "--state", state, *to, "--once", "--json").json
+    assert said["bootstraps"] == 0 and said["blocks"] > 0
+    require_same(sink, state, to)
+
+
+def test_a_state_that_was_replaced_is_told(driver, sink, inspect, scratch):
+    to = ["--to", f"sqlite:{scratch / 'rows.sqlite'}"]
+    node = forked_node(driver, inspect, scratch, 5, 100)
+    node.be_at_work()
+    following = sink.start("follow", "--state", node.state, *to, "--json")
+    wait_until_ready(sink, following, to)
+    node.finish()
+    following.interrupt((0, 3))
+    shutil.rmtree(node.state / "feed")
+    sink("follow", "--state", node.state, *to, "--once", code=1).says("was replaced", "--bootstrap again")
+    said = sink("follow", "--state", node.state, *to, "--once", "--bootstrap", "again", "--json").json
+    assert said["bootstraps"] == 1
+    require_same(sink, node.state, to)
+
+
 # --- wrong calls ---
+
+
+def test_options_of_tables_stay_as_they_were_made(driver, sink, scratch):
+    log, state = carried_log(STEEM, scratch), scratch / "state"
+    to = ["--to", f"sqlite:{scratch / 'rows.sqlite'}"]
+    driver("replay", "--block-log", log, "--state", state, "--stop-at", "100")
+    call = ("follow", "--state", state, *to, "--once")
+    sink(*call, "--history", "nosuch", code=2).says("nosuch", "schema")
+    sink(*call, "--history", "account")
+    sink(*call, code=2).says("--history account", "--schema")
+    sink(*call, "--history", "account", "--distribute", "vote:voter", code=2)
+    sink(*call, "--history", "account")
 
 
 def test_wrong_calls_say_what_to_do(driver, sink, scratch):

@@ -35,6 +35,27 @@ using inspect::unchanging_state;
 constexpr std::uint32_t ids_at_once = 8192;
 constexpr std::size_t bytes_of_load = std::size_t{4} << 20;
 
+/// A cursor that is gone with the object, so that nothing is kept for it.
+struct short_cursor {
+    short_cursor(std::filesystem::path of, std::string called)
+        : state(std::move(of)), name(std::move(called)) {}
+    ~short_cursor() {
+        try {
+            disk& on = disk::of_system();
+            if (feed::feed_cursor::exists(on, feed::feed_folder(state), name))
+                feed::feed_cursor::remove(on, feed::feed_folder(state), name);
+        } catch (const std::exception& problem) {
+            spdlog::warn("{}: the cursor {} is left ({}); chainbase-inspect feed --drop removes it",
+                         state.string(), name, problem.what());
+        }
+    }
+    short_cursor(const short_cursor&) = delete;
+    short_cursor& operator=(const short_cursor&) = delete;
+
+    const std::filesystem::path state;
+    const std::string name;
+};
+
 } // namespace
 
 state_description state_description::of(const std::filesystem::path& state) {
@@ -76,11 +97,12 @@ public:
         for (;;) {
             try {
                 type_records& all = records_of(type);
-                const std::uint32_t to = from + std::min(ids_at_once, all.end() - from);
+                const std::uint32_t end = std::max(from, all.end()); // lower after a pop
+                const std::uint32_t to = from + std::min(ids_at_once, end - from);
                 // Not before all are read: those of a change would be seen twice.
                 visit(all.read(from, to));
                 from = to;
-                return from < all.end();
+                return from < end;
             } catch (const state_changed&) {
                 if (!confirm_)
                     throw busy_error(source_.state().string() +
@@ -135,20 +157,18 @@ feed::feed_position bootstrap::run(feed::follower& from, const std::string& name
     at.state = identity;
     at.at = from.position();
     at.revision = begins.revision();
+    (void)tables_.take(state_description::of(state_).types); // the feed tells of later ones
     spdlog::info("{}: the rows are copied, as of revision {} and later ones", state_.string(),
                  at.revision);
     begin(at);
     feed::feed_position end = *at.at;
-    {
-        feed::follower confirmed(state_, name + "-begin");
-        rows_of_state rows(state_, [&] {
-            confirmed.begin_at(snapshot(state_.string()));
-            end = std::max(end, confirmed.position());
-        });
-        load(rows);
-    }
-    disk& on = disk::of_system();
-    feed::feed_cursor::remove(on, feed::feed_folder(state_), name + "-begin");
+    const short_cursor confirms(state_, name + "-begin");
+    feed::follower confirmed(state_, confirms.name);
+    rows_of_state rows(state_, [&] {
+        confirmed.begin_at(snapshot(state_.string()));
+        end = std::max(end, confirmed.position());
+    });
+    load(rows);
     return end;
 }
 

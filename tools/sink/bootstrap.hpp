@@ -44,12 +44,12 @@ struct block_of_state {
 class bootstrap {
 public:
     /// All outlive it. `is_over`: then it ends with interrupted_error.
-    bootstrap(const std::filesystem::path& state, const known_tables& tables, databases& to,
+    bootstrap(const std::filesystem::path& state, known_tables& tables, databases& to,
               std::function<bool()> is_over)
         : state_(state), tables_(tables), to_(to), is_over_(std::move(is_over)) {}
 
-    /// With a feed: `from` is moved to p0; returns `end`. Throws busy_error when no node writes the
-    /// feed.
+    /// With a feed: `from` is moved to p0, the tables take the types of then; returns `end`. Throws
+    /// busy_error when no node writes the feed.
     feed::feed_position run(feed::follower& from, const std::string& name,
                             const std::string& identity);
     /// Of a state that nobody writes, or writes a feed of: as it is. Throws busy_error when it
@@ -65,7 +65,7 @@ private:
     void require_going_on() const;
 
     std::filesystem::path state_;
-    const known_tables& tables_;
+    known_tables& tables_;
     databases& to_;
     std::function<bool()> is_over_;
     std::uint64_t epoch_ = 0;

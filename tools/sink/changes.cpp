@@ -20,17 +20,30 @@ std::uint32_t id_in(const archive::bytes_view record, std::size_t at) {
 
 } // namespace
 
+std::optional<removed_object> removed_by(const known_tables& tables, const entry& in,
+                                         const object_change& one) {
+    const auto removal = tables.removal_by(one.type);
+    if (!removal) return std::nullopt;
+    const bool was_there = !in.before(one).empty();
+    if (!tables.of(removal->target) || was_there == !in.after(one).empty()) return std::nullopt;
+    const std::uint32_t id = id_in(was_there ? in.before(one) : in.after(one), removal->id_at);
+    const auto place = [](const object_change& each) { return std::pair(each.type, each.id); };
+    if (std::ranges::binary_search(in.changes, std::pair(removal->target, id), {}, place))
+        return std::nullopt;
+    return removed_object{removal->target, id, was_there};
+}
+
 bool changes::stands_alone(const known_tables& tables, const entry& one) {
     return std::ranges::any_of(one.changes, [&](const object_change& each) {
-        return tables.removal_by(each.type).has_value();
+        return removed_by(tables, one, each).has_value();
     });
 }
 
 void changes::add(const entry& one) {
     if (one.what == entry::kind::irreversible) return;
     for (const object_change& each : one.changes)
-        if (tables_.removal_by(each.type))
-            move_removed(one, each);
+        if (const auto removed = removed_by(tables_, one, each))
+            move_removed(one, *removed);
         else if (tables_.of(each.type))
             change(one, each);
 }
@@ -72,24 +85,14 @@ void changes::note_history(const entry& in, const object_change& one, const tabl
     batch.history.push_back({what, one.id, in.revision, in.serial, change.begin, change.end});
 }
 
-/// The object is of TYPE.removed; what it names left the archive in a block, and comes back in a
-/// pop. One that was in memory when the block began is told by itself.
-void changes::move_removed(const entry& in, const object_change& one) {
-    const auto removal = *tables_.removal_by(one.type);
-    const table* const to = tables_.of(removal.target);
-    const bool was_there = !in.before(one).empty();
-    if (!to || was_there == !in.after(one).empty()) return;
-    const std::uint32_t id = id_in(was_there ? in.before(one) : in.after(one), removal.id_at);
-    const bool is_told = std::ranges::any_of(in.changes, [&](const object_change& each) {
-        return each.type == removal.target && each.id == id;
-    });
-    if (is_told) return;
-    of(*to).changes.push_back(
-        {was_there ? row_change::kind::restore : row_change::kind::hide, id, 0, 0});
-    if (ddl_.has_history(*to))
-        of(*to).history.push_back(
-            {was_there ? history_change::kind::undo : history_change::kind::end, id, in.revision,
-             in.serial, 0, 0});
+void changes::move_removed(const entry& in, const removed_object& one) {
+    const table& to = *tables_.of(one.type);
+    of(to).changes.push_back(
+        {one.is_back ? row_change::kind::restore : row_change::kind::hide, one.id, 0, 0});
+    if (ddl_.has_history(to))
+        of(to).history.push_back(
+            {one.is_back ? history_change::kind::undo : history_change::kind::end, one.id,
+             in.revision, in.serial, 0, 0});
     ++rows_;
 }
 

@@ -7,9 +7,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace chainbase::sink {
+
+/// An object of TYPE that was removed from the archive in a block, or is back in a pop.
+struct removed_object {
+    std::uint32_t type; ///< TYPE's number
+    std::uint32_t id;
+    bool is_back;
+};
+
+/// What a change of an object of TYPE.removed says; nothing if it is no such change, or the entry
+/// tells of the object itself, as it was in memory when the block began.
+[[nodiscard]] std::optional<removed_object>
+removed_by(const known_tables& tables, const feed::entry& in, const feed::object_change& one);
 
 /// What the entries of a feed change in one database, gathered until it is applied: of each row the
 /// last change, of its history all.
@@ -37,7 +50,7 @@ private:
     [[nodiscard]] bool is_here(const table& of, archive::bytes_view record);
     void change(const feed::entry& in, const feed::object_change& one);
     void note_history(const feed::entry& in, const feed::object_change& one, const table& to);
-    void move_removed(const feed::entry& in, const feed::object_change& one);
+    void move_removed(const feed::entry& in, const removed_object& one);
     void put(table_batch& to, std::uint32_t id, archive::bytes_view record);
 
     const known_tables& tables_;

@@ -77,6 +77,7 @@ void databases::patiently(database_link& of, const std::function<void()>& work) 
 }
 
 void databases::each(const std::function<void(std::size_t)>& work) {
+    wait();
     for (std::size_t number = 0; number < all_.size(); ++number)
         all_[number].work = std::async(std::launch::async, [&, number] {
             patiently(*all_[number].link, [&] { work(number); });
@@ -93,6 +94,16 @@ void databases::wait() {
             if (!first) first = std::current_exception();
         }
     if (first) std::rethrow_exception(first);
+}
+
+void databases::give_up() {
+    for (one& each : all_)
+        try {
+            if (each.work.valid()) each.work.get();
+        } catch (const fenced_error&) {
+            throw;
+        } catch (const error&) { // what was begun is made anew
+        }
 }
 
 bool databases::is_idle() const {
@@ -131,17 +142,18 @@ void databases::make(const std::vector<const table*>& tables, bool indexed) {
         if (indexed) std::ranges::move(made_.index(*of), std::back_inserter(statements));
     }
     statements.push_back("UPDATE " + made_.own("types") +
-                         " SET catalogue = " + literal(tables_.catalogue()));
+                         " SET catalogue = " + literal(tables_.made_from()));
     each([&](std::size_t number) { all_[number].link->run(statements); });
 }
 
 void databases::begin_bootstrap(const std::vector<cursor>& to,
                                 const std::vector<const table*>& tables) {
-    const std::string catalogue = tables_.catalogue();
+    const std::string catalogue = tables_.made_from();
     each([&](std::size_t number) {
         one& at = all_[number];
-        if (at.link->where() != to[number]) // else it was done, and its answer lost
-            at.link->begin_bootstrap(at.at, to[number], tables, catalogue);
+        // Where it is done again, its answer was lost.
+        const std::optional<cursor> now = at.link->where();
+        at.link->begin_bootstrap(now == to[number] ? now : at.at, to[number], tables, catalogue);
         at.at = to[number];
     });
 }

@@ -76,6 +76,8 @@ public:
     [[nodiscard]] bool is_idle() const;
     /// Waits until it was. Throws what it met.
     void wait();
+    /// As wait(), of what is of no use any more: throws fenced_error only.
+    void give_up();
 
 private:
     struct one {

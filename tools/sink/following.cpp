@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <atomic>
 #include <ranges>
 #include <thread>
 #include <utility>
@@ -53,7 +54,8 @@ std::string cursor_name(const sink_options& asked) {
 }
 
 following::following(options asked, std::function<bool()> is_over)
-    : asked_(std::move(asked)), is_over_(std::move(is_over)), tables_(asked_.sink.distribute),
+    : asked_(std::move(asked)), is_over_(std::move(is_over)),
+      tables_(asked_.sink.distribute, asked_.sink.tables.history),
       to_(asked_.sink, tables_, is_over_) {}
 
 following::report following::run() {
@@ -66,12 +68,16 @@ following::report following::run() {
 void following::prepare() {
     state_ = state_description::of(asked_.sink.state);
     (void)tables_.take(state_.types);
+    tables_.require_named();
     to_.make();
     to_.look(state_.identity);
+    std::atomic<bool> is_whole{true};
     to_.each([&](std::size_t number) {
         const std::string made_from = to_.link(number).catalogue();
         if (!made_from.empty()) tables_.require_same(made_from, to_.link(number).name());
+        if (made_from != tables_.made_from()) is_whole = false;
     });
+    if (is_ready() && !is_whole) to_.make(tables_.all(), /*indexed=*/true); // of new types
     const auto count = static_cast<std::uint32_t>(to_.count());
     for (std::uint32_t number = 0; number < count; ++number)
         gathered_.emplace_back(tables_, to_.made(), number, count);
@@ -103,13 +109,14 @@ void following::follow() {
         return;
     }
     feed::follower from(asked_.sink.state, name);
+    auto pause_of_copying = pause_of_retries;
     for (bool is_first = true;; is_first = false) {
         try {
             if (!is_ready() || !to_.at(0)->at || !is_first) begin_anew(from);
             if (!done_.has_feed) return;
             return go_on(from);
         } catch (const feed::too_far_behind_error& problem) {
-            if (!asked_.begins_again)
+            if (!asked_.begins_again && is_ready())
                 throw feed::too_far_behind_error(
                     std::string(problem.what()) +
                     "; --bootstrap again makes the rows anew, from the state as it is");
@@ -118,20 +125,18 @@ void following::follow() {
             spdlog::warn("{}; the rows are made anew", problem.what());
         } catch (const retry_error& problem) { // of copying
             spdlog::warn("{}; the rows are made anew", problem.what());
-            std::this_thread::sleep_for(pause_of_retries);
+            std::this_thread::sleep_for(pause_of_copying);
+            pause_of_copying =
+                std::min<std::chrono::milliseconds>(2 * pause_of_copying, std::chrono::seconds(5));
+            if (is_over_()) throw interrupted_error("the rows are not all there");
         }
-        try {
-            to_.wait();
-        } catch (const error&) { // of what is made anew
-        }
+        to_.give_up();
         to_.look(state_.identity);
     }
 }
 
 /// Waits for a node that writes the feed; or, once, does without.
 void following::begin_anew(feed::follower& from) {
-    state_ = state_description::of(asked_.sink.state);
-    (void)tables_.take(state_.types);
     ++done_.bootstraps;
     const auto until = clock::now() + patience_with_node;
     bool is_told = false;
@@ -148,6 +153,7 @@ void following::begin_anew(feed::follower& from) {
 }
 
 void following::copy_without_feed() {
+    (void)tables_.take(state_description::of(asked_.sink.state).types);
     bootstrap(asked_.sink.state, tables_, to_, is_over_).run(state_.identity);
     done_.has_feed = false;
     done_.revision = to_.at(0)->revision;
@@ -162,6 +168,11 @@ std::string following::try_to_begin(feed::follower& from) {
                         .run(from, cursor_name(asked_.sink), state_.identity);
         return {};
     } catch (const busy_error& problem) {
+        to_.give_up();
+        return problem.what();
+    } catch (const unclean_error& problem) { // its node was killed, and may come back
+        to_.give_up();
+        if (asked_.is_once) throw;
         return problem.what();
     }
 }
@@ -175,17 +186,51 @@ void following::start(feed::follower& from) {
         if (ahead_.back() < *here_.at) here_ = *to_.at(number);
         (void)gathered_[number].take();
     }
-    from.go_to(*here_.at);
+    require_place(*here_.at);
+    try {
+        from.go_to(*here_.at);
+    } catch (const usage_error& problem) { // the files of another feed
+        throw feed::too_far_behind_error(problem.what());
+    }
     blocks_.assign(1, {here_.revision, here_.serial});
     is_sent_ = true;
     reach(*here_.at);
+}
+
+/// A place behind the end is that of another feed, from before the state was restored; after a loss
+/// of power the feed may say so only when its node is there again.
+void following::require_place(feed::feed_position at) const {
+    const fs::path state(asked_.sink.state);
+    disk& on = disk::of_system();
+    const fs::path head = feed::feed_folder(state) / "head";
+    for (auto until = clock::now() + patience_with_node;;) {
+        if (on.exists(head) && at <= feed::feed_head(on, feed::feed_folder(state)).end()) return;
+        const bool has_node = file_lock::is_held(state / "lock");
+        if (asked_.is_once ? !has_node || clock::now() > until : has_node && clock::now() > until)
+            throw feed::too_far_behind_error(
+                feed::feed_folder(state).string() +
+                ": it ends before the place up to which the databases have it: the state, or its "
+                "feed, was replaced");
+        if (!has_node) until = clock::now() + patience_with_node;
+        if (is_over_()) throw interrupted_error("the feed did not come to where the rows are");
+        std::this_thread::sleep_for(pause_of_retries);
+    }
+}
+
+/// What a damaged feed tells from there on is not known.
+bool following::next(feed::follower& from, entry& into) {
+    try {
+        return from.next(into);
+    } catch (const damaged_error& problem) {
+        throw feed::too_far_behind_error(problem.what());
+    }
 }
 
 void following::go_on(feed::follower& from) {
     start(from);
     for (entry one;;) {
         const bool is_over = is_over_();
-        const bool is_there = !is_over && !has_gathered_enough() && from.next(one);
+        const bool is_there = !is_over && !has_gathered_enough() && next(from, one);
         if (is_there) take(from, one);
         const bool is_full = has_gathered_enough();
         if (is_full || is_over) to_.wait();
@@ -193,15 +238,15 @@ void following::go_on(feed::follower& from) {
             to_.wait();
             if (has_rows() || here_.is_ready != to_.at(0)->is_ready) send();
         }
+        if (clock::now() >= next_keep_) keep(from);
         if (is_there || is_full) continue;
         if (is_over || (asked_.is_once && here_.is_ready)) return end(from);
-        keep(from, /*is_last=*/false);
         std::this_thread::sleep_for(pause);
     }
 }
 
 void following::end(feed::follower& from) {
-    keep(from, /*is_last=*/true);
+    keep(from);
     done_.revision = here_.revision;
     if (!here_.is_ready)
         throw interrupted_error("the rows are not those of a block yet; the next call begins anew");
@@ -226,8 +271,10 @@ void following::take(feed::follower& from, const entry& one) {
     if (!added.empty()) to_.make(added, /*indexed=*/true);
     for (std::size_t number = 0; number < gathered_.size(); ++number)
         if (from.position() > ahead_[number]) gathered_[number].add(one);
+    const bool was_ready = here_.is_ready;
     note(one, from.position());
-    if (is_alone) send_and_wait();
+    // Histories begin at the block that makes it ready.
+    if (is_alone || here_.is_ready != was_ready) send_and_wait();
 }
 
 void following::note(const entry& one, feed::feed_position behind) {
@@ -258,9 +305,11 @@ void following::reach(feed::feed_position behind) {
 
 /// Histories, and rows that left the archive, are known from the bootstrap on.
 void following::require_known(const entry& pop) const {
-    if (!here_.is_ready || pop.revision > here_.since) return;
-    const bool has_history = std::ranges::any_of(
-        tables_.all(), [&](const table* of) { return to_.made().has_history(*of); });
+    if (here_.is_ready && pop.revision > here_.since) return;
+    const bool has_history =
+        here_.is_ready && std::ranges::any_of(tables_.all(), [&](const table* of) {
+            return to_.made().has_history(*of);
+        });
     if (has_history || changes::stands_alone(tables_, pop))
         throw behind_bootstrap("revision " + std::to_string(pop.revision) +
                                " was undone, which the rows began with");
@@ -298,8 +347,7 @@ void following::send_and_wait() {
 }
 
 /// The cursor of the feed follows those of the databases.
-void following::keep(feed::follower& from, bool is_last) {
-    if (!is_last && clock::now() < next_keep_) return;
+void following::keep(feed::follower& from) {
     send_and_wait();
     from.keep();
     next_keep_ = clock::now() + pause_of_keeping;

@@ -54,7 +54,9 @@ private:
     void begin_anew(feed::follower& from);
     void copy_without_feed();
     [[nodiscard]] std::string try_to_begin(feed::follower& from);
+    void require_place(feed::feed_position at) const;
     void start(feed::follower& from);
+    [[nodiscard]] static bool next(feed::follower& from, feed::entry& into);
     void go_on(feed::follower& from);
     void end(feed::follower& from);
     [[nodiscard]] bool has_rows() const;
@@ -65,7 +67,7 @@ private:
     void require_known(const feed::entry& pop) const;
     void send();
     void send_and_wait();
-    void keep(feed::follower& from, bool is_last);
+    void keep(feed::follower& from);
 
     options asked_;
     std::function<bool()> is_over_;

@@ -23,7 +23,9 @@ std::string first_other_field(const type_schema& a, const type_schema& b) {
 
 } // namespace
 
-known_tables::known_tables(const std::vector<std::string>& distribute) {
+known_tables::known_tables(const std::vector<std::string>& distribute,
+                           const std::vector<std::string>& history)
+    : history_(history.begin(), history.end()) {
     for (const std::string& one : distribute) {
         const std::size_t colon = one.find(':');
         if (colon == 0 || colon == std::string::npos || colon + 1 == one.size())
@@ -84,15 +86,41 @@ std::optional<known_tables::removal> known_tables::removal_by(std::uint32_t type
     return std::nullopt;
 }
 
-std::string known_tables::catalogue() const {
+void known_tables::require_named() const {
+    std::set<std::string> named = history_;
+    for (const auto& [type, field] : fields_)
+        named.insert(type);
+    named.erase("all");
+    for (const std::string& type : named)
+        if (std::ranges::find(tables_, type, &table::type) == tables_.end())
+            throw usage_error("--history, --distribute: the state has no type '" + type +
+                              "'; chainbase-inspect schema lists those there are");
+}
+
+std::string known_tables::options() const {
+    std::string text = "--history";
+    for (const std::string& type : history_)
+        text += " " + type;
+    text += " --distribute";
+    for (const auto& [type, field] : fields_)
+        text += " " + type + ":" + field;
+    return text;
+}
+
+std::string known_tables::made_from() const {
     chainbase::catalogue all;
     for (const type_schema& one : types_)
         all.add({one, 0});
-    return all.text();
+    return options() + "\n" + all.text();
 }
 
 void known_tables::require_same(const std::string& text, const std::string& database) const {
-    const chainbase::catalogue made = catalogue_of(text, database);
+    const std::size_t line = text.find('\n');
+    if (text.substr(0, line) != options())
+        throw usage_error(database + ": its tables were made with " + text.substr(0, line) +
+                          ", and not with " + options() +
+                          "; give the same, or name another schema with --schema");
+    const chainbase::catalogue made = catalogue_of(text.substr(line + 1), database);
     const auto refuse = [&](const std::string& why) {
         throw usage_error(database + ": its tables were made from other types (" + why +
                           "); name another schema with --schema, or drop this one");

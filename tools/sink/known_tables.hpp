@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,9 +21,11 @@ namespace chainbase::sink {
 /// One thread at a time; the tables keep their addresses, and can be read in any thread.
 class known_tables {
 public:
-    /// `distribute`: "TYPE:FIELD" each, by which rows are distributed in place of the id. Throws
-    /// usage_error for a word of another form.
-    explicit known_tables(const std::vector<std::string>& distribute = {});
+    /// `distribute`: "TYPE:FIELD" each, by which rows are distributed in place of the id.
+    /// `history`: types whose histories are kept, or "all". Throws usage_error for a word of
+    /// another form.
+    explicit known_tables(const std::vector<std::string>& distribute = {},
+                          const std::vector<std::string>& history = {});
 
     /// Takes the types behind those that it has. Returns the tables of these. Throws usage_error
     /// when a field to distribute by is not there, or cannot be used.
@@ -45,14 +48,20 @@ public:
     };
     [[nodiscard]] std::optional<removal> removal_by(std::uint32_t type) const;
 
-    /// All types, as `catalogue.json` has them.
-    [[nodiscard]] std::string catalogue() const;
+    /// Throws usage_error when a type is named that has no table.
+    void require_named() const;
+    /// What tables are made from: a line of the options, and all types as `catalogue.json` has
+    /// them.
+    [[nodiscard]] std::string made_from() const;
     /// Throws usage_error naming database and difference when tables were made from types that are
-    /// not as these. Text: catalogue().
+    /// not as these, or with other options. `text`: what made_from() was.
     void require_same(const std::string& text, const std::string& database) const;
 
 private:
+    [[nodiscard]] std::string options() const;
+
     std::map<std::string, std::string, std::less<>> fields_; ///< to distribute by, of types
+    std::set<std::string> history_;
     std::deque<type_schema> types_;
     std::deque<table> tables_;
     std::vector<const table*> by_number_;

@@ -173,7 +173,8 @@ exit_code run_status(const sink_call& asked) {
     require_databases(asked);
     known_tables tables;
     databases all(asked.sink, tables, catch_interruption::caught, /*reads_only=*/true);
-    all.each([&](std::size_t) {});
+    std::vector<std::optional<cursor>> found(all.count());
+    all.each([&](std::size_t number) { found[number] = all.link(number).where(); });
     std::optional<revision_number> newest;
     if (!asked.sink.state.empty()) newest = block_of_state::of(asked.sink.state).revision;
     json shown{{"schema_version", 1}, {"databases", json::array()}};
@@ -181,7 +182,7 @@ exit_code run_status(const sink_call& asked) {
     text_table lines({"database", "revision", "behind", "feed"});
     lines.is_text(3);
     for (std::size_t number = 0; number < all.count(); ++number) {
-        const std::optional<cursor> at = all.link(number).where();
+        const std::optional<cursor>& at = found[number];
         json one{{"database", all.link(number).name()}, {"ready", at && at->is_ready}};
         if (at) {
             one["revision"] = at->revision;

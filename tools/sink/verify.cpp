@@ -8,6 +8,8 @@
 #include <tools/inspect/state/schema.hpp>
 #include <tools/interruption.hpp>
 #include <tools/sink/bootstrap.hpp>
+#include <tools/sink/changes.hpp>
+#include <tools/sink/following.hpp>
 #include <tools/sink/verify.hpp>
 
 #include <fmt/format.h>
@@ -31,6 +33,7 @@ using archive::bytes_view;
 
 constexpr std::uint32_t ids_compared = 8192;
 constexpr std::chrono::seconds patience_with_feed{20};
+constexpr std::chrono::seconds patience_with_writer{30};
 
 bool same(const value& a, const value& b) {
     if (a.what != b.what) return false;
@@ -168,8 +171,9 @@ private:
     sha256 sum_;
 };
 
-/// What changed since the databases' position: the record of each object, empty if it is none.
-using told_objects = std::map<std::pair<std::string, std::uint32_t>, byte_buffer>;
+/// What changed since the databases' position: the record of each object, empty if it is none;
+/// nothing where the feed tells that it is back from the archive, and not what it is.
+using told_objects = std::map<std::pair<std::string, std::uint32_t>, std::optional<byte_buffer>>;
 
 class comparison {
 public:
@@ -180,6 +184,7 @@ public:
     verification run();
 
 private:
+    [[nodiscard]] verification attempt();
     [[nodiscard]] cursor begin_reading();
     [[nodiscard]] told_objects told_until(const cursor& from, revision_number revision);
     void compare(inspect::unchanging_state& state);
@@ -195,6 +200,7 @@ private:
     const std::function<bool()>& is_over_;
     known_tables tables_;
     databases from_;
+    feed::feed_position farthest_ = 0; ///< of the databases' cursors
     told_objects told_;
     std::vector<const table*> all_; ///< by name
     std::vector<std::unique_ptr<rows_ahead>> rows_;
@@ -208,24 +214,33 @@ verification comparison::run() {
     const state_description state = state_description::of(asked_.state);
     (void)tables_.take(state.types);
     from_.look(state.identity);
-    const auto done = inspect::attempt_while_unchanged([&] {
-        found_ = {};
-        rows_digest_ = {};
-        state_digest_ = {};
-        const cursor at = begin_reading();
-        inspect::row_source source(asked_.state);
-        inspect::unchanging_state now(source);
-        told_ = told_until(at, now.revision());
-        found_.told_since = told_.size();
-        now.take_turn([] {});
-        found_.revision = now.revision();
-        compare(now);
-        return true;
-    });
-    if (!done)
-        throw busy_error(asked_.state + ": its writer changed it during each attempt; call again, "
-                                        "or keep more log for readers there "
-                                        "(open_options::snapshot_log_bytes)");
+    for (const inspect::patience until(patience_with_writer);; inspect::patience::pause()) {
+        try {
+            return attempt();
+        } catch (const inspect::state_changed&) {
+            if (is_over_()) throw interrupted_error("not compared");
+            if (until.is_over())
+                throw busy_error(asked_.state +
+                                 ": its writer changed it during each attempt; call again, or "
+                                 "keep more log for readers there "
+                                 "(open_options::snapshot_log_bytes)");
+        }
+    }
+}
+
+verification comparison::attempt() {
+    found_ = {};
+    rows_digest_ = {};
+    state_digest_ = {};
+    farthest_ = 0;
+    const cursor at = begin_reading();
+    inspect::row_source source(asked_.state);
+    inspect::unchanging_state now(source);
+    told_ = told_until(at, now.revision());
+    found_.told_since = told_.size();
+    now.take_turn([] {});
+    found_.revision = now.revision();
+    compare(now);
     return std::move(found_);
 }
 
@@ -248,6 +263,7 @@ cursor comparison::begin_reading() {
                               ": its rows are not those of a block yet; wait for chainbase-sink "
                               "follow, or call it");
         if (number == 0 || at.at < lowest.at) lowest = at;
+        farthest_ = std::max(farthest_, at.at.value_or(0));
     }
     return lowest;
 }
@@ -264,14 +280,22 @@ told_objects comparison::told_until(const cursor& from, revision_number revision
         return at.back().revision == end.revision && (at.back().serial == 0 || end.serial == 0);
     };
     told_objects told;
-    if (is_there() || (!from.at && may_be_there())) return told;
+    const bool has_same_place = !from.at || *from.at == farthest_;
+    if (has_same_place && (is_there() || (!from.at && may_be_there()))) return told;
     std::optional<feed::follower> reader;
     try {
         if (from.at) {
-            reader.emplace(asked_.state, from.revision + 1);
+            disk& on = disk::of_system(); // a cursor that is there stays as it is
+            const std::string name = cursor_name(asked_);
+            if (feed::feed_cursor::exists(on, feed::feed_folder(asked_.state), name))
+                reader.emplace(asked_.state, name);
+            else
+                reader.emplace(asked_.state, from.revision + 1);
             reader->go_to(*from.at);
         }
     } catch (const feed::too_far_behind_error&) {
+        reader.reset();
+    } catch (const usage_error&) { // of another feed
         reader.reset();
     }
     if (!reader)
@@ -279,10 +303,10 @@ told_objects comparison::told_until(const cursor& from, revision_number revision
                                       "feed leads there; chainbase-sink follow first",
                                       asked_.state, revision, from.revision));
     const auto until = std::chrono::steady_clock::now() + patience_with_feed;
-    for (feed::entry one; !is_there();) {
+    for (feed::entry one; !is_there() || reader->position() < farthest_;) {
         if (is_over_()) throw interrupted_error("not compared");
         if (!reader->next(one)) {
-            if (may_be_there()) break;
+            if (may_be_there() && reader->position() >= farthest_) break;
             if (std::chrono::steady_clock::now() > until) throw inspect::state_changed{};
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
             continue;
@@ -299,6 +323,10 @@ told_objects comparison::told_until(const cursor& from, revision_number revision
                                        ? one.before(each)
                                        : one.after(each);
             told[{reader->types()[each.type].name, each.id}] = byte_buffer(now.begin(), now.end());
+            (void)tables_.take(reader->types());
+            if (const auto removed = removed_by(tables_, one, each))
+                told[{tables_.of(removed->type)->type(), removed->id}] =
+                    removed->is_back ? std::nullopt : std::optional(byte_buffer());
         }
     }
     return told;
@@ -354,8 +382,9 @@ void comparison::compare_object(const table& of, std::uint32_t id, bytes_view re
     const auto told = told_.find({of.type(), id});
     if (told != told_.end()) {
         if (is_there) from->pop();
-        rows_digest_.add(told->second.empty() ? record : bytes_view(told->second));
-        if (!archive::same(told->second, record)) note(of, id, "not as the feed told");
+        const bytes_view as_told = told->second ? bytes_view(*told->second) : record;
+        if (!as_told.empty()) rows_digest_.add(as_told);
+        if (!archive::same(as_told, record)) note(of, id, "not as the feed told");
         return;
     }
     if (!is_there) return note(of, id, "missing");
@@ -372,7 +401,7 @@ void comparison::take_rows(const table& of, std::uint64_t before) {
         const rows_ahead::row& row = *from->next();
         if (row.id >= before) return;
         const auto told = told_.find({of.type(), row.id});
-        if (told == told_.end() || !told->second.empty()) {
+        if (told == told_.end() || !told->second || !told->second->empty()) {
             rows_digest_.add(row.record);
             note(of, row.id, "too many");
         }
