@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <map>
+#include <algorithm>
 #include <memory>
 
 namespace chainbase::sink {
@@ -173,10 +173,10 @@ exit_code run_status(const sink_call& asked) {
     require_databases(asked);
     known_tables tables;
     databases all(asked.sink, tables, catch_interruption::caught, /*reads_only=*/true);
-    std::vector<std::optional<cursor>> found(all.count());
-    all.each([&](std::size_t number) { found[number] = all.link(number).where(); });
     std::optional<revision_number> newest;
     if (!asked.sink.state.empty()) newest = block_of_state::of(asked.sink.state).revision;
+    std::vector<std::optional<cursor>> found(all.count());
+    all.each([&](std::size_t number) { found[number] = all.link(number).where(); });
     json shown{{"schema_version", 1}, {"databases", json::array()}};
     if (newest) shown["revision"] = *newest;
     text_table lines({"database", "revision", "behind", "feed"});
@@ -191,13 +191,15 @@ exit_code run_status(const sink_call& asked) {
             one["shard"] = at->shard;
             one["shards"] = at->shards;
             one["bootstraps"] = at->epoch;
-            if (newest) one["behind"] = *newest - at->revision;
+            if (newest) one["behind"] = std::max<revision_number>(*newest - at->revision, 0);
         }
         lines.add({all.link(number).name(),
                    !at             ? "no rows"
                    : !at->is_ready ? "being copied"
                                    : std::to_string(at->revision),
-                   at && newest ? std::to_string(*newest - at->revision) : "",
+                   at && newest
+                       ? std::to_string(std::max<revision_number>(*newest - at->revision, 0))
+                       : "",
                    at && at->at ? std::to_string(*at->at) : "none"});
         shown["databases"].push_back(std::move(one));
     }
