@@ -406,6 +406,8 @@ def queries(tree):
 
 def test_a_node_exports_all_that_the_example_board_asks_for(node_page, queries):
     for query in queries:
+        if "chainbase_sink_" in query:  # another program's
+            continue
         names = set(re.findall("(chainbase_[a-z_]+)", query))
         assert names, query
         assert names <= node_page.names, query

@@ -1,9 +1,11 @@
 """Rows in SQL are the objects of a state: at its end, beside a node that goes from branch to branch,
 and through kills of both."""
 
+import re
 import shutil
 import sqlite3
 import time
+import urllib.request
 
 import pytest
 from chains import EOS, STEEM, carried_log
@@ -167,6 +169,30 @@ def test_a_state_that_was_replaced_is_told(driver, sink, inspect, scratch):
     said = sink("follow", "--state", node.state, *to, "--once", "--bootstrap", "again", "--json").json
     assert said["bootstraps"] == 1
     require_same(sink, node.state, to)
+
+
+def test_what_the_board_asks_a_sink_for_is_counted(driver, sink, scratch, tree):
+    log, state = carried_log(STEEM, scratch), scratch / "state"
+    to = ["--to", f"sqlite:{scratch / 'rows.sqlite'}"]
+    node = driver.start("live", "--block-log", log, "--state", state, "--interval-ms", "10")
+    while not (state / "segment/header").exists():
+        assert node.is_running
+        time.sleep(0.01)
+    following = sink.start("follow", "--state", state, *to, "--metrics", "127.0.0.1:0")
+    port = following.wait_for(r"127\.0\.0\.1:(\d+)/metrics", stream="err").group(1)
+    asked = set(re.findall("chainbase_sink_[a-z_]+", (tree / "tools/driver/grafana.json").read_text()))
+    assert len(asked) == 3
+    end = time.monotonic() + 60
+    while True:
+        page = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read().decode()
+        values = dict(line.split() for line in page.splitlines() if line.startswith("chainbase_sink"))
+        if float(values["chainbase_sink_rows_total"]) > 100:
+            break
+        assert following.is_running and time.monotonic() < end
+        time.sleep(0.05)
+    assert asked <= set(values) and float(values["chainbase_sink_blocks_total"]) > 0
+    node.interrupt(3)
+    following.interrupt(0)
 
 
 # --- wrong calls ---
