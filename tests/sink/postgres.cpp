@@ -395,7 +395,8 @@ TEST_CASE("settings of a role or a database change nothing") {
           "default_transaction_isolation = serializable", "DateStyle = 'German'",
           "extra_float_digits = -10", "quote_all_identifiers = on", "row_security = off"})
         other.run(std::string("ALTER ROLE odd SET ") + setting);
-    filled_schema one(servers->dsn() + " user=odd", {&thing()});
+    const table escaped(schema_with("\\'; DROP TABLE counter; --", {{"id", "id"}}));
+    filled_schema one(servers->dsn() + " user=odd", {&thing(), &escaped});
     one.begin(cursor_at(1, 1, false));
     random_source random(7);
     random_records records(every_kind(), random);

@@ -398,24 +398,30 @@ TEST_CASE("a disk that gets full is tried again until there is room") {
 TEST_CASE("much is sent to a server that says much") {
     clusters* const servers = clusters::shared();
     if (!servers) return;
-    prepared test(servers->dsn());
-    filled_schema& one = test.one;
+    constexpr std::size_t length = 1'000;
+    const table of(schema_with("text", {{"id", "id"}, {"body", "shared_string"}}));
+    filled_schema one(servers->dsn(), {&of});
+    one.begin(cursor_at(0, 0, false));
     other_session other(servers->dsn());
     other.run("CREATE FUNCTION " + one.name() +
               ".talk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE '%', "
               "repeat('x', 2000); RETURN NEW; END $$");
-    other.run("CREATE TRIGGER talk BEFORE INSERT ON " + one.table_called("counter") +
+    other.run("CREATE TRIGGER talk BEFORE INSERT ON " + one.table_called("text") +
               " FOR EACH ROW EXECUTE FUNCTION " + one.name() + ".talk()");
-    one.apply(counters(0, 50'000, 2));
-    CHECK(rows_of(*one.link, counter()) == model_of(0, 50'000, 2));
-    load_batch rows{&counter(), {}, {}};
-    for (std::uint32_t id = 0; id < 50'000; ++id) {
-        rows.rows.emplace_back(rows.records.size(), rows.records.size() + 12);
-        archive::append(rows.records, counter_record(id, 3));
+    model wanted;
+    batch changes;
+    load_batch rows{&of, {}, {}};
+    for (std::uint32_t id = 0; id < 40'000; ++id) {
+        archive::byte_buffer record(12 + length, std::byte('a' + id % 26));
+        archive::detail::store_little(record.data(), of.fingerprint());
+        archive::detail::store_little(record.data() + 4, id);
+        archive::detail::store_little(record.data() + 8, static_cast<std::uint32_t>(length));
+        rows.rows.emplace_back(rows.records.size(), rows.records.size() + record.size());
+        archive::append(rows.records, record);
+        put(changes, of, id, wanted[id] = std::move(record));
     }
-    cursor again = cursor_at(5, 5, false);
-    again.epoch = 2;
-    one.begin(again);
     one.link->load(rows);
-    CHECK(rows_of(*one.link, counter()) == model_of(0, 50'000, 3));
+    CHECK(rows_of(*one.link, of) == wanted);
+    one.apply(changes);
+    CHECK(rows_of(*one.link, of) == wanted);
 }

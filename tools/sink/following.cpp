@@ -265,10 +265,12 @@ bool following::has_gathered_enough() const {
 /// New types have their tables before what follows.
 void following::take(feed::follower& from, const entry& one) {
     if (one.what == entry::kind::pop) require_known(one);
-    const std::vector<const table*> added = tables_.take(from.types());
+    if (!tables_.has_all(from.types())) { // what is being applied reads them
+        send_and_wait();
+        to_.make(tables_.take(from.types()), /*indexed=*/true);
+    }
     const bool is_alone = changes::stands_alone(tables_, one);
-    if (!added.empty() || is_alone) send_and_wait();
-    if (!added.empty()) to_.make(added, /*indexed=*/true);
+    if (is_alone) send_and_wait();
     for (std::size_t number = 0; number < gathered_.size(); ++number)
         if (from.position() > ahead_[number]) gathered_[number].add(one);
     const bool was_ready = here_.is_ready;

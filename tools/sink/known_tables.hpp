@@ -18,7 +18,8 @@ namespace chainbase::sink {
 
 /// The tables of a state's types, by the numbers that the feed gives these.
 ///
-/// One thread at a time; the tables keep their addresses, and can be read in any thread.
+/// One thread at a time, also while others read; the tables keep their addresses, and can be read
+/// in any thread.
 class known_tables {
 public:
     /// `distribute`: "TYPE:FIELD" each, by which rows are distributed in place of the id.
@@ -30,6 +31,9 @@ public:
     /// Takes the types behind those that it has. Returns the tables of these. Throws usage_error
     /// when a field to distribute by is not there, or cannot be used.
     std::vector<const table*> take(const std::deque<type_schema>& types);
+    [[nodiscard]] bool has_all(const std::deque<type_schema>& types) const noexcept {
+        return types.size() <= types_.size();
+    }
 
     /// Of the type with this number; null: it has none.
     [[nodiscard]] const table* of(std::uint32_t type) const noexcept {
