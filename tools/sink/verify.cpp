@@ -323,7 +323,6 @@ told_objects comparison::told_until(const cursor& from, revision_number revision
                                        ? one.before(each)
                                        : one.after(each);
             told[{reader->types()[each.type].name, each.id}] = byte_buffer(now.begin(), now.end());
-            (void)tables_.take(reader->types());
             if (const auto removed = removed_by(tables_, one, each))
                 told[{tables_.of(removed->type)->type(), removed->id}] =
                     removed->is_back ? std::nullopt : std::optional(byte_buffer());
