@@ -338,6 +338,12 @@ def _obey(servers, words):
     return getattr(server, name)(*rest)
 
 
+def _end(*_):
+    """A second signal, as of a test that dies, must not end what cleans up."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(143)
+
+
 def main(count, folder=None):
     if why := missing():
         print(f"missing {why}", flush=True)
@@ -346,7 +352,7 @@ def main(count, folder=None):
         import disks
 
         disks.own_mounts()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, _end)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: it is for the test, which ends
     with Servers(int(count), folder) as servers:
         for dsn in servers.dsns:
@@ -357,6 +363,7 @@ def main(count, folder=None):
                 print(f"ok {_obey(servers, line.split()) or ''}".strip(), flush=True)
             except Exception as error:  # whatever it is, the test shows it
                 print(f"failed {' '.join(str(error).split())}", flush=True)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 if __name__ == "__main__":
