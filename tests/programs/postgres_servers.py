@@ -338,6 +338,13 @@ def _obey(servers, words):
     return getattr(server, name)(*rest)
 
 
+def _answer(servers, line):
+    try:
+        return f"ok {_obey(servers, line.split()) or ''}".strip()
+    except Exception as error:  # whatever it is, the test shows it
+        return f"failed {' '.join(str(error).split())}"
+
+
 def _end(*_):
     """A second signal, as of a test that dies, must not end what cleans up."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -358,12 +365,11 @@ def main(count, folder=None):
         for dsn in servers.dsns:
             print(dsn)
         print("ready", flush=True)
-        for line in sys.stdin:
-            try:
-                print(f"ok {_obey(servers, line.split()) or ''}".strip(), flush=True)
-            except Exception as error:  # whatever it is, the test shows it
-                print(f"failed {' '.join(str(error).split())}", flush=True)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        try:
+            for line in sys.stdin:
+                print(_answer(servers, line), flush=True)
+        finally:  # the test may die before it sends its signal
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 if __name__ == "__main__":
