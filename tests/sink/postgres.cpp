@@ -26,75 +26,17 @@ TEST_CASE("a server has no cursor before a bootstrap, and keeps what it has") {
     CHECK_FALSE(link->where());
     CHECK(link->catalogue().empty());
     filled_schema one(servers->dsn(), {&thing(), &counter()});
-    CHECK_FALSE(one.link->where());
-    CHECK(one.link->catalogue().empty());
-    for (const bool has_feed : {true, false}) {
-        cursor to = cursor_at(UINT64_MAX / 2, -5, false);
-        if (!has_feed) to.at.reset();
-        to.serial = UINT32_MAX;
-        to.epoch = UINT64_MAX / 2;
-        to.since = INT64_MIN;
-        to.shard = 3;
-        to.shards = 4;
-        one.begin(to);
-        CHECK(one.link->where() == to);
-        CHECK(one.another(true)->where() == to);
-        CHECK(one.link->catalogue() == "the catalogue");
-        cursor next = to;
-        next.at = 7;
-        next.revision = 12;
-        next.is_ready = true;
-        next.since = 12; // the block at which it became ready
-        one.apply({}, next);
-        CHECK(one.another()->where() == next);
-    }
+    require_cursors_kept(one);
 }
 
 TEST_CASE_METHOD(seeded, "rows of every kind come back from a server as they were") {
     clusters* const servers = clusters::shared();
     if (!servers) return;
     filled_schema one(servers->dsn(), {&thing()});
-    random_records records(every_kind(), random);
-    one.begin(cursor_at(0, 0, false));
-    model wanted, hidden;
-    load_batch first{&thing(), {}, {}};
-    for (std::uint32_t id = 0; id < 50; ++id) {
-        const archive::byte_buffer record = wanted[id * 3] = records.next(id * 3);
-        first.rows.emplace_back(first.records.size(), first.records.size() + record.size());
-        archive::append(first.records, record);
-    }
-    one.link->load(first);
-    CHECK(rows_of(*one.link, thing()) == wanted);
-    one.apply({}, cursor_at(1, 1));
-    one.now.since = 1;
-    for (std::uint64_t block = short_test_operations(40); block != 0; --block) {
-        batch changes;
-        std::set<std::uint32_t> ids;
-        for (int i = 0; i < 20; ++i)
-            ids.insert(random.one_in(10) ? UINT32_MAX - random.below(3) : random.below(150));
-        for (const std::uint32_t id : ids) {
-            if (hidden.contains(id)) {
-                change(changes, thing(), id, row_change::kind::restore);
-                wanted.insert(hidden.extract(id));
-            } else if (random.one_in(4)) {
-                change(changes, thing(), id, row_change::kind::erase);
-                wanted.erase(id);
-            } else if (random.one_in(6)) {
-                change(changes, thing(), id, row_change::kind::hide);
-                if (wanted.contains(id)) hidden.insert(wanted.extract(id));
-            } else {
-                put(changes, thing(), id, wanted[id] = records.next(id));
-            }
-        }
-        one.apply(changes);
-        if (block % 8 == 0) one.link = one.another();
-    }
-    CHECK(rows_of(*one.link, thing()) == wanted);
-    CHECK(rows_of(*one.another(true), thing()) == wanted);
-    CHECK(one.link->where() == one.now);
+    const std::size_t hidden = require_rows_kept(one, random);
     other_session other(servers->dsn());
     CHECK(other.run("SELECT count(*) FROM " + one.table_called("thing.removed")).front() ==
-          std::to_string(hidden.size()));
+          std::to_string(hidden));
 
     cursor again = cursor_at(5, 5, false);
     again.epoch = 2;

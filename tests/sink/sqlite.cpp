@@ -3,9 +3,9 @@
 
 #include <catch2/catch.hpp>
 #include <sqlite3.h>
+#include <tests/sink/filled_database.hpp>
 #include <tests/sink/naive_chain.hpp>
 #include <tests/sink/random_records.hpp>
-#include <tests/sink/row_changes.hpp>
 #include <tests/support/lowered_limit.hpp>
 #include <tests/support/seeded.hpp>
 #include <tests/support/temporary_folder.hpp>
@@ -63,52 +63,23 @@ link_options options_of(const std::vector<std::string>& history = {}) {
     return {.tables = ddl({dialect::sqlite, "chainbase", history})};
 }
 
-/// A file with tables, whose cursor moves with each change.
-class filled {
+/// A file with tables.
+class filled final : public filled_database {
 public:
     filled(const std::vector<const table*>& tables, const std::vector<std::string>& history = {})
-        : tables_(tables), options_(options_of(history)) {
+        : filled_database(tables, options_of(history)) {
         link = open_sqlite(file(), options_);
         make();
     }
     [[nodiscard]] std::string file() const { return folder_ / "rows.db"; }
-    [[nodiscard]] std::unique_ptr<database_link> another(bool reads_only = false) const {
+    [[nodiscard]] std::unique_ptr<database_link> another(bool reads_only = false) const override {
         link_options how = options_;
         how.reads_only = reads_only;
         return open_sqlite(file(), how);
     }
-    void make() {
-        std::vector<std::string> statements = options_.tables.begin();
-        for (const table* one : tables_) {
-            std::ranges::move(options_.tables.create(*one, 0, true),
-                              std::back_inserter(statements));
-            std::ranges::move(options_.tables.index(*one), std::back_inserter(statements));
-        }
-        link->run(statements);
-        link->run(statements);
-    }
-    void begin(const cursor& from) {
-        link->begin_bootstrap(link->where(), from, tables_, "the catalogue");
-        now = from;
-    }
-    void apply(const batch& changes, const cursor& to) {
-        link->apply(changes, now, to);
-        now = to;
-    }
-    void apply(const batch& changes) {
-        cursor to = now;
-        to.at = to.at.value() + 100;
-        ++to.revision;
-        apply(changes, to);
-    }
-
-    std::unique_ptr<database_link> link;
-    cursor now;
 
 private:
     const temporary_folder folder_{memory_or_disk()};
-    std::vector<const table*> tables_;
-    const link_options options_;
 };
 
 } // namespace
@@ -121,72 +92,14 @@ TEST_CASE("a file has no cursor before a bootstrap, and keeps what it has") {
     CHECK_FALSE(link->where());
     CHECK(link->catalogue().empty());
     filled one({&thing(), &counter()});
-    CHECK_FALSE(one.link->where());
-    CHECK(one.link->catalogue().empty());
-    for (const bool has_feed : {true, false}) {
-        cursor to = cursor_at(UINT64_MAX / 2, -5, false);
-        if (!has_feed) to.at.reset();
-        to.serial = UINT32_MAX;
-        to.epoch = UINT64_MAX / 2;
-        to.since = INT64_MIN;
-        to.shard = 3;
-        to.shards = 4;
-        one.begin(to);
-        CHECK(one.link->where() == to);
-        CHECK(one.another(true)->where() == to);
-        CHECK(one.link->catalogue() == "the catalogue");
-        cursor next = to;
-        next.at = 7;
-        next.revision = INT64_MAX;
-        next.is_ready = true;
-        next.since = 12;
-        one.apply({}, next);
-        CHECK(one.another()->where() == next);
-    }
+    require_cursors_kept(one);
 }
 
 TEST_CASE_METHOD(seeded, "rows of every kind come back from a file as they were") {
     filled one({&thing()});
-    random_records records(every_kind(), random);
-    one.begin(cursor_at(0, 0, false));
-    model wanted, hidden;
-    load_batch first{&thing(), {}, {}};
-    for (std::uint32_t id = 0; id < 50; ++id) {
-        const archive::byte_buffer record = wanted[id * 3] = records.next(id * 3);
-        first.rows.emplace_back(first.records.size(), first.records.size() + record.size());
-        archive::append(first.records, record);
-    }
-    one.link->load(first);
-    CHECK(rows_of(*one.link, thing()) == wanted);
-    one.apply({}, cursor_at(1, 1));
-    for (std::uint64_t block = short_test_operations(40); block != 0; --block) {
-        batch changes;
-        std::set<std::uint32_t> ids;
-        for (int i = 0; i < 20; ++i)
-            ids.insert(random.one_in(10) ? UINT32_MAX - random.below(3) : random.below(150));
-        for (const std::uint32_t id : ids) {
-            if (hidden.contains(id)) {
-                change(changes, thing(), id, row_change::kind::restore);
-                wanted.insert(hidden.extract(id));
-            } else if (random.one_in(4)) {
-                change(changes, thing(), id, row_change::kind::erase);
-                wanted.erase(id);
-            } else if (random.one_in(6)) {
-                change(changes, thing(), id, row_change::kind::hide);
-                if (wanted.contains(id)) hidden.insert(wanted.extract(id));
-            } else {
-                put(changes, thing(), id, wanted[id] = records.next(id));
-            }
-        }
-        one.apply(changes);
-        if (block % 8 == 0) one.link = one.another();
-    }
-    CHECK(rows_of(*one.link, thing()) == wanted);
-    CHECK(rows_of(*one.another(true), thing()) == wanted);
-    CHECK(one.link->where() == one.now);
+    const std::size_t hidden = require_rows_kept(one, random);
     other_program other(one.file());
-    CHECK(other.run("SELECT count(*) FROM \"thing.removed\"").front() ==
-          std::to_string(hidden.size()));
+    CHECK(other.run("SELECT count(*) FROM \"thing.removed\"").front() == std::to_string(hidden));
     CHECK(other.run("PRAGMA integrity_check").front() == "ok");
 
     cursor again = cursor_at(5, 5, false);
