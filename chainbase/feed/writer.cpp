@@ -44,8 +44,10 @@ constexpr std::chrono::milliseconds pause_followed{2};
 constexpr std::chrono::milliseconds pause_unfollowed{100};
 constexpr std::chrono::seconds pause_after_failure{1};
 constexpr std::chrono::seconds pause_of_cursors{1};
-/// Without a redo log, whose thread asks for it when blocks go to storage.
-constexpr std::chrono::milliseconds pause_of_syncs{50};
+/// Without a redo log, whose thread asks for it when blocks go to storage: this many times as long as
+/// the last one took, so that a slow disk does not take the time of reading.
+constexpr int pause_of_syncs = 4;
+constexpr std::chrono::milliseconds longest_pause_of_syncs{50};
 
 /// Of what followers may only read together with what comes behind it.
 constexpr block_name nameless{-1, 0};
@@ -439,7 +441,6 @@ void writer::writing::show(bool is_stopping) {
     const checkpoint::history done = of_.checkpoints();
     auto seen = unseen_.end();
     if (!done.redo && !unseen_.empty() && !is_stopping && clock::now() < next_sync_) return;
-    next_sync_ = clock::now() + pause_of_syncs;
     if (done.redo) {
         const block_name durable{done.redo->durable, done.redo->serial};
         while (seen != unseen_.begin() && !durable.is_behind(std::prev(seen)->name))
@@ -449,7 +450,13 @@ void writer::writing::show(bool is_stopping) {
     unseen_.erase(unseen_.begin(), seen);
     tell_irreversible(unseen_.empty() ? end_->at() : to);
     if (unseen_.empty()) to = end_->at();
-    if (is_stopping || to > end_->synced()) end_->sync();
+    if (is_stopping || to > end_->synced()) {
+        const auto begin = clock::now();
+        end_->sync();
+        const auto now = clock::now();
+        next_sync_ = now + std::min<clock::duration>(pause_of_syncs * (now - begin),
+                                                     longest_pause_of_syncs);
+    }
     end_->flush();
     if (to != shown_) head_->set_end(to);
     shown_ = to;

@@ -6,6 +6,7 @@
 #include <tools/sink/table/ddl.hpp>
 #include <tools/sink/table/table.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -102,7 +103,7 @@ struct load_batch {
 /// A database that rows go to. All functions throw retry_error, fenced_error, access_error (login,
 /// rights, read-only), usage_error (what is there is of another state, or was made otherwise; what
 /// to do), io_error; damaged_error when a record is none of its type, or the file of a database is
-/// damaged; limit_error for a value that is too long for it.
+/// damaged; limit_error for a value that is too long for it; interrupted_error when it is over.
 ///
 /// One thread at a time; several objects in several threads. After a retry_error it connects anew
 /// by itself at the next call. Tables that it was given outlive it.
@@ -149,6 +150,12 @@ struct link_options {
         return std::size_t{0};
     };
     bool reads_only = false;
+    /// A server that has said nothing for so long is asked whether it works still: if it does not
+    /// answer others either, or has not begun, that is a lost connection.
+    std::chrono::seconds answers_within{30};
+    /// Asked while a database is waited for, from the thread that calls. When it is over, a
+    /// database that says nothing for half a second is left: interrupted_error.
+    std::function<bool()> is_over = [] { return false; };
 };
 
 /// `dsn`: "sqlite:FILE", or what libpq connects to. Does not connect yet. Throws usage_error.

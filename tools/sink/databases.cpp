@@ -49,7 +49,7 @@ databases::databases(const sink_options& asked, const known_tables& tables,
         throw usage_error("--shard: the databases of several are servers; one file is given by "
                           "--to alone");
     link_options how{made_, [&tables](const table& of) { return tables.distribution(of); },
-                     reads_only};
+                     reads_only, std::chrono::seconds(asked.answer_seconds), is_over_};
     for (const std::string& dsn : targets)
         all_.push_back({open_database(dsn, how), std::nullopt, {}});
 }

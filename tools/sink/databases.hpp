@@ -22,6 +22,7 @@ struct sink_options {
     ddl_options tables;                  ///< `in` follows from `to`
     std::vector<std::string> distribute; ///< as known_tables takes them
     std::string name;                    ///< of the feed's cursor; empty: made of the databases
+    std::uint32_t answer_seconds = 30;   ///< link_options::answers_within
 
     /// The databases that have rows.
     [[nodiscard]] std::vector<std::string> targets() const {

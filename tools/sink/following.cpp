@@ -125,10 +125,12 @@ void following::follow() {
             spdlog::warn("{}; the rows are made anew", problem.what());
         } catch (const retry_error& problem) { // of copying
             spdlog::warn("{}; the rows are made anew", problem.what());
-            std::this_thread::sleep_for(pause_of_copying);
+            for (const auto until = clock::now() + pause_of_copying; clock::now() < until;) {
+                if (is_over_()) throw interrupted_error("the rows are not all there");
+                std::this_thread::sleep_for(pause_of_retries);
+            }
             pause_of_copying =
                 std::min<std::chrono::milliseconds>(2 * pause_of_copying, std::chrono::seconds(5));
-            if (is_over_()) throw interrupted_error("the rows are not all there");
         }
         to_.give_up();
         to_.look(state_.identity);

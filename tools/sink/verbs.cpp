@@ -50,6 +50,11 @@ void add_databases(command& verb, sink_call& call) {
                     "ones, in the same order")
         .value_name("DSN")
         .one_value_each_time();
+    verb.add_option("--answer-timeout", call.sink.answer_seconds,
+                    "Ask whether a server works still when it has not answered for so many seconds")
+        .value_name("SECONDS")
+        .whole_number(1, 86'400)
+        .shows_default();
 }
 
 void add_tables(command& verb, sink_call& call) {
@@ -173,10 +178,11 @@ exit_code run_status(const sink_call& asked) {
     require_databases(asked);
     known_tables tables;
     databases all(asked.sink, tables, catch_interruption::caught, /*reads_only=*/true);
-    std::optional<revision_number> newest;
-    if (!asked.sink.state.empty()) newest = block_of_state::of(asked.sink.state).revision;
     std::vector<std::optional<cursor>> found(all.count());
     all.each([&](std::size_t number) { found[number] = all.link(number).where(); });
+    std::optional<revision_number>
+        newest; // looked at last, so that nothing seems nearer than it is
+    if (!asked.sink.state.empty()) newest = block_of_state::of(asked.sink.state).revision;
     json shown{{"schema_version", 1}, {"databases", json::array()}};
     if (newest) shown["revision"] = *newest;
     text_table lines({"database", "revision", "behind", "feed"});

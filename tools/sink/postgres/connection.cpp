@@ -1,5 +1,6 @@
 #include <archive/record/integers.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <tools/interruption.hpp>
 #include <tools/sink/database.hpp>
 #include <tools/sink/postgres/connection.hpp>
 #include <tools/sink/postgres/errors.hpp>
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 #include <libpq-fe.h>
 #include <poll.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
@@ -20,6 +22,14 @@ namespace chainbase::sink::postgres {
 namespace {
 
 constexpr std::chrono::seconds usual_patience{10};
+constexpr std::chrono::milliseconds patience_when_over{500};
+constexpr std::chrono::milliseconds longest_poll{100}; ///< until a signal is noticed
+
+/// The server said nothing.
+class silent_error : public retry_error {
+public:
+    using retry_error::retry_error;
+};
 
 struct free_options {
     void operator()(PQconninfoOption* all) const noexcept { PQconninfoFree(all); }
@@ -85,22 +95,9 @@ std::chrono::seconds patience_of(const std::string& text) {
     return std::chrono::seconds(seconds);
 }
 
-/// Milliseconds for poll(); the longest of it without an end.
-int left_until(std::chrono::steady_clock::time_point end) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX));
-}
-
-/// poll() of one socket: false when nothing happened in time.
-bool wait_for(int socket, short what, int milliseconds) {
-    pollfd one{socket, what, 0};
-    for (;;) {
-        const int found = poll(&one, 1, milliseconds);
-        if (found > 0) return true;
-        if (found == 0) return false;
-        if (errno != EINTR) return true; // libpq will say what is wrong
-    }
+long long seconds_since(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::round<std::chrono::seconds>(std::chrono::steady_clock::now() - begin)
+        .count();
 }
 
 /// Values of libpq's C interface, of parameters.
@@ -205,10 +202,15 @@ data_source::data_source(std::string dsn) : dsn_(std::move(dsn)) {
     patience_ *= 1 + std::ranges::count(hosts, ',');
 }
 
-connection::connection(const data_source& to, bool reads_only) : name_(to.name()) {
+connection::connection(const data_source& to, const link_options& how)
+    : connection(to, how, purpose::work) {}
+
+connection::connection(const data_source& to, const link_options& how, purpose what)
+    : to_(to), how_(how), name_(to.name()), purpose_(what) {
     try {
-        connect(to);
-        set_up(reads_only);
+        connect();
+        require_version();
+        set_up();
     } catch (...) {
         PQfinish(own_);
         throw;
@@ -221,7 +223,7 @@ connection::~connection() {
 
 /// What stands behind the DSN replaces what it says; the name of the application and the keepalives
 /// stand before it.
-void connection::connect(const data_source& to) {
+void connection::connect() {
     constexpr std::array names{"fallback_application_name", "keepalives_idle",
                                "keepalives_interval",       "keepalives_count",
                                "tcp_user_timeout",          "dbname",
@@ -231,21 +233,21 @@ void connection::connect(const data_source& to) {
                             "10",
                             "3",
                             "60000",
-                            to.dsn().c_str(),
+                            to_.dsn().c_str(),
                             "UTF8",
                             static_cast<const char*>(nullptr)};
     own_ = PQconnectStartParams(names.data(), values.data(), /*expand_dbname=*/1);
     if (!own_) throw std::bad_alloc();
     PQsetErrorVerbosity(own_, PQERRORS_VERBOSE); // with SQLSTATE
     PQsetNoticeProcessor(own_, [](void*, const char*) {}, nullptr);
-    const bool has_end = to.patience() != std::chrono::seconds(0);
-    const auto end = std::chrono::steady_clock::now() + to.patience();
+    const bool has_end = to_.patience() != std::chrono::seconds(0);
+    const auto end = has_end ? clock::now() + to_.patience() : clock::time_point::max();
     auto status = PQstatus(own_) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING;
     while (status != PGRES_POLLING_OK && status != PGRES_POLLING_FAILED) {
         const short what = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-        if (!wait_for(PQsocket(own_), what, has_end ? left_until(end) : -1))
-            throw retry_error(fmt::format("{}: not connected within {} s (connect_timeout)", name_,
-                                          to.patience().count()));
+        if (!poll_until(what, end))
+            throw silent_error(fmt::format("{}: not connected within {} s (connect_timeout)", name_,
+                                           to_.patience().count()));
         status = PQconnectPoll(own_);
     }
     if (status == PGRES_POLLING_FAILED)
@@ -254,23 +256,36 @@ void connection::connect(const data_source& to) {
     if (PQsetnonblocking(own_, 1) != 0) fail(nullptr, "connecting");
 }
 
+/// A server without pipelines answers them all the same. What only a later server has: the setting
+/// plan_cache_mode (12), hashtextextended() (11), FOR VALUES WITH of a coordinator (11).
+void connection::require_version() const {
+    const int version = PQserverVersion(own_);
+    if (version >= least_version) return;
+    const char* const words = PQparameterStatus(own_, "server_version");
+    throw usage_error(fmt::format("{}: its server is of version {}, and the sink needs {} or "
+                                  "later; name another server, or upgrade this one (pg_upgrade)",
+                                  name_, words ? words : std::to_string(version),
+                                  least_version / 10'000));
+}
+
 /// Settings that a role or a database may have would change what statements mean, or end them.
 /// Plans are made once for each statement, not for each batch of values. A commit is on storage.
-void connection::set_up(bool reads_only) {
+void connection::set_up() {
     const char* const encoding = PQparameterStatus(own_, "server_encoding");
     if (!encoding || std::string_view(encoding) != "UTF8")
         throw usage_error(fmt::format("{}: its encoding is {}; create a database with CREATE "
                                       "DATABASE ... ENCODING 'UTF8' TEMPLATE template0",
                                       name_, encoding ? encoding : "not known"));
     constexpr const char* settings =
-        "SELECT pg_catalog.set_config(name, value, false) FROM (VALUES ('search_path', "
+        "SELECT pg_catalog.set_config(name, value, false), pg_catalog.pg_backend_pid() FROM "
+        "(VALUES ('search_path', "
         "'pg_catalog'), ('standard_conforming_strings', 'on'), ('statement_timeout', '0'), "
         "('lock_timeout', '60s'), ('idle_in_transaction_session_timeout', '0'), "
         "('plan_cache_mode', 'force_generic_plan')) AS of(name, value) UNION ALL "
-        "SELECT pg_catalog.set_config('synchronous_commit', 'on', false) "
+        "SELECT pg_catalog.set_config('synchronous_commit', 'on', false), 0 "
         "WHERE pg_catalog.current_setting('synchronous_commit') = 'off'";
-    ask(settings, {}, "connecting");
-    if (reads_only)
+    process_ = ask(settings, {}, "connecting").number(0, 1); // a pooler has others in libpq
+    if (how_.reads_only)
         ask("SELECT pg_catalog.set_config('default_transaction_read_only', 'on', false)", {},
             "connecting");
 }
@@ -285,16 +300,62 @@ void connection::fail(const pg_result* failed, std::string_view what) {
     const char* const state = failed ? PQresultErrorField(failed, PG_DIAG_SQLSTATE) : nullptr;
     const std::string words = state ? words_of(failed) : PQerrorMessage(own_);
     if (!state && PQstatus(own_) == CONNECTION_OK)
-        throw io_error(fmt::format("{}{}{}: {}; connect to a PostgreSQL server of version 11 or "
-                                   "later",
-                                   name_, what.empty() ? "" : ", ", what, words));
+        throw io_error(fmt::format("{}{}{}: {}; connect to a PostgreSQL server", name_,
+                                   what.empty() ? "" : ", ", what, words));
     throw_error(name_, what, state ? state : "", words);
 }
 
 bool connection::wait(bool for_room) {
     const short what = static_cast<short>(POLLIN | (for_room ? POLLOUT : 0));
-    wait_for(PQsocket(own_), what, -1);
+    const auto since = clock::now();
+    while (!poll_until(what, clock::now() + how_.answers_within))
+        require_working(since);
     return PQconsumeInput(own_) == 1;
+}
+
+/// In short turns, between which a signal is noticed.
+bool connection::poll_until(short what, clock::time_point end) {
+    std::optional<clock::time_point> over;
+    for (pollfd one{PQsocket(own_), what, 0}; clock::now() < end;) {
+        const auto left = std::min<clock::duration>(end - clock::now(), longest_poll);
+        const auto turn = std::chrono::ceil<std::chrono::milliseconds>(left);
+        const int found = poll(&one, 1, static_cast<int>(std::max<long>(turn.count(), 0)));
+        if (found > 0 || (found < 0 && errno != EINTR)) return true; // libpq will say what is wrong
+        if (!how_.is_over()) continue;
+        if (!over) over = clock::now();
+        if (clock::now() - *over >= patience_when_over)
+            throw interrupted_error(name_ + ": it did not answer any more");
+    }
+    return false;
+}
+
+/// Statements may take long, as those that make indexes. A server that works on one talks to others
+/// meanwhile, and says so.
+void connection::require_working(clock::time_point since) {
+    const auto fail = [&](std::string_view why) {
+        const std::string what = sent_.empty() ? std::string() : sent_.front();
+        throw silent_error(fmt::format("{}{}{}: the server has not answered for {} s, {}", name_,
+                                       what.empty() ? "" : ", ", what, seconds_since(since), why));
+    };
+    if (purpose_ == purpose::probe) fail("as it connected");
+    try {
+        if (connection(to_, how_, purpose::probe).is_idle(process_))
+            fail(fmt::format("and its process {} does not work on it", process_));
+    } catch (const silent_error&) {
+        fail("nor does it answer others");
+    } catch (const retry_error&) { // it does answer
+    }
+    spdlog::warn("{}: the server has not answered for {} s, and says that it works on it: see "
+                 "process {} in pg_stat_activity",
+                 name_, seconds_since(since), process_);
+}
+
+/// Within a pipeline a process is active until its end.
+bool connection::is_idle(std::int64_t process) {
+    const result found =
+        ask("SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE pid = " +
+            std::to_string(process) + " AND (state LIKE 'idle%') IS NOT TRUE");
+    return found.number(0, 0) == 0;
 }
 
 void connection::flush() {

@@ -19,6 +19,10 @@
 struct pg_conn;
 struct pg_result;
 
+namespace chainbase::sink {
+struct link_options;
+}
+
 namespace chainbase::sink::postgres {
 
 /// A parameter of a statement, in its binary form, which is somebody else's.
@@ -83,10 +87,15 @@ private:
 ///
 /// Statements never wait for each other: it sends without blocking, and takes what the server sends
 /// meanwhile, so neither side waits for room in a buffer that only the other one can make.
+///
+/// A server that is silent is waited for as link_options say.
 class connection {
 public:
-    /// Connects.
-    connection(const data_source& to, bool reads_only);
+    /// The first version that has all that the sink asks for, as server_version_num: 12.
+    static constexpr int least_version = 12'00'00;
+
+    /// Connects. Both outlive it.
+    connection(const data_source& to, const link_options& how);
     ~connection();
     connection(const connection&) = delete;
     connection& operator=(const connection&) = delete;
@@ -127,13 +136,22 @@ public:
     /// @}
 
 private:
-    void connect(const data_source& to);
-    void set_up(bool reads_only);
+    enum class purpose : std::uint8_t { work, probe };
+    using clock = std::chrono::steady_clock;
+
+    connection(const data_source& to, const link_options& how, purpose what);
+    void connect();
+    void require_version() const;
+    void set_up();
     void require(int is_sent, std::string_view what);
     /// Sends what libpq has kept; takes what the server sent.
     void flush();
     /// Until the server sent something, or there is room to send; false: it was lost.
     bool wait(bool for_room);
+    /// poll() of the socket, until `end`; false: nothing happened.
+    [[nodiscard]] bool poll_until(short what, clock::time_point end);
+    void require_working(clock::time_point since);
+    [[nodiscard]] bool is_idle(std::int64_t process);
     /// The next result; nothing: those of the statement are over.
     [[nodiscard]] pg_result* next();
     void take_results();
@@ -141,8 +159,12 @@ private:
     /// Throws what went wrong. `failed`: null, then the connection did.
     [[noreturn]] void fail(const pg_result* failed, std::string_view what);
 
-    const std::string name_;
+    const data_source& to_;
+    const link_options& how_;
+    const std::string& name_;
+    const purpose purpose_;
     pg_conn* own_ = nullptr;
+    std::int64_t process_ = 0; ///< of the server
     std::map<std::string, std::string> prepared_; ///< names of statements
     std::deque<std::string> sent_;                ///< in the pipeline: for messages
     std::string copied_to_;

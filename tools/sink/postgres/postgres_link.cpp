@@ -62,7 +62,7 @@ class postgres_link final : public database_link {
     template <typename Work>
     auto guarded(Work&& work) {
         try {
-            if (!now_) now_ = std::make_unique<connection>(to_, how_.reads_only);
+            if (!now_) now_ = std::make_unique<connection>(to_, how_);
             return work(*now_);
         } catch (...) {
             now_.reset();

@@ -8,14 +8,17 @@
 
 #include <array>
 #include <bit>
+#include <chrono>
 #include <cmath>
+#include <thread>
 #include <utility>
 
 namespace chainbase::sink::sqlite {
 
 namespace {
 
-constexpr int patience_ms = 5'000; ///< for who writes the file, too
+constexpr std::chrono::milliseconds patience{5'000}; ///< for who writes the file, too
+constexpr std::chrono::milliseconds pause{10};
 
 std::string_view advice_for(int code) {
     switch (code) {
@@ -73,14 +76,14 @@ std::string_view advice_for(int code) {
 
 // --- connection ----------------------------------------------------------------------------------
 
-connection::connection(const std::string& file, bool reads_only) : file_(file) {
-    const int how = reads_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+connection::connection(const std::string& file, const link_options& how) : file_(file), how_(how) {
+    const int flags = how.reads_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     try {
-        if (sqlite3_open_v2(file.c_str(), &db_, how | SQLITE_OPEN_NOMUTEX, nullptr) != SQLITE_OK)
+        if (sqlite3_open_v2(file.c_str(), &db_, flags | SQLITE_OPEN_NOMUTEX, nullptr) != SQLITE_OK)
             fail("open it");
         sqlite3_extended_result_codes(db_, 1);
-        sqlite3_busy_timeout(db_, patience_ms);
-        if (!reads_only) {
+        sqlite3_busy_handler(db_, &wait, this);
+        if (!how.reads_only) {
             run("PRAGMA journal_mode = WAL");
             run("PRAGMA synchronous = FULL");
         }
@@ -92,6 +95,13 @@ connection::connection(const std::string& file, bool reads_only) : file_(file) {
 
 connection::~connection() {
     sqlite3_close_v2(db_);
+}
+
+/// Returns 0 when it was waited for long enough: then SQLITE_BUSY.
+int connection::wait(void* own, int times) noexcept {
+    if (times >= patience / pause || static_cast<connection*>(own)->how_.is_over()) return 0;
+    std::this_thread::sleep_for(pause);
+    return 1;
 }
 
 statement connection::prepare(const std::string& sql) {

@@ -11,6 +11,10 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
+namespace chainbase::sink {
+struct link_options;
+}
+
 namespace chainbase::sink::sqlite {
 
 class statement;
@@ -19,8 +23,8 @@ class statement;
 /// damaged_error, limit_error. One thread at a time.
 class connection {
 public:
-    /// Creates the file unless it only reads.
-    connection(const std::string& file, bool reads_only);
+    /// Creates the file unless it only reads. The options outlive it.
+    connection(const std::string& file, const link_options& how);
     ~connection();
     connection(const connection&) = delete;
     connection& operator=(const connection&) = delete;
@@ -38,7 +42,10 @@ public:
 private:
     friend class transaction;
 
+    static int wait(void* own, int times) noexcept;
+
     const std::string file_;
+    const link_options& how_;
     sqlite3* db_ = nullptr;
 };
 
