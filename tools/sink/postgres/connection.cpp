@@ -352,9 +352,8 @@ void connection::require_working(clock::time_point since) {
 
 /// Within a pipeline a process is active until its end.
 bool connection::is_idle(std::int64_t process) {
-    const result found =
-        ask("SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE pid = " +
-            std::to_string(process) + " AND (state LIKE 'idle%') IS NOT TRUE");
+    const result found = ask("SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE pid = " +
+                             std::to_string(process) + " AND (state LIKE 'idle%') IS NOT TRUE");
     return found.number(0, 0) == 0;
 }
 

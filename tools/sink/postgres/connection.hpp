@@ -164,7 +164,7 @@ private:
     const std::string& name_;
     const purpose purpose_;
     pg_conn* own_ = nullptr;
-    std::int64_t process_ = 0; ///< of the server
+    std::int64_t process_ = 0;                    ///< of the server
     std::map<std::string, std::string> prepared_; ///< names of statements
     std::deque<std::string> sent_;                ///< in the pipeline: for messages
     std::string copied_to_;

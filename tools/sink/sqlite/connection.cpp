@@ -77,7 +77,8 @@ std::string_view advice_for(int code) {
 // --- connection ----------------------------------------------------------------------------------
 
 connection::connection(const std::string& file, const link_options& how) : file_(file), how_(how) {
-    const int flags = how.reads_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    const int flags =
+        how.reads_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     try {
         if (sqlite3_open_v2(file.c_str(), &db_, flags | SQLITE_OPEN_NOMUTEX, nullptr) != SQLITE_OK)
             fail("open it");

@@ -145,7 +145,7 @@ private:
     }
 
     connection& open() {
-        if (!open_) open_ = std::make_unique<connection>(file_, how_.reads_only);
+        if (!open_) open_ = std::make_unique<connection>(file_, how_);
         return *open_;
     }
 
