@@ -176,14 +176,21 @@ void databases::begin(std::vector<batch> changes, const std::vector<cursor>& to)
     }
 }
 
-/// After a lost connection nobody knows whether the transaction was done; the cursor does.
+/// After a lost connection nobody knows whether the transaction was done; the cursor does. One that
+/// a server does only now, as it was frozen, is met by the next attempt.
 void databases::apply(one& to, const batch& changes, const cursor& next) const {
     const trace::span timed(applying);
     bool is_in_doubt = false;
     patiently(*to.link, [&] {
         if (is_in_doubt && to.link->where() == next) return;
-        is_in_doubt = true;
-        to.link->apply(changes, *to.at, next);
+        try {
+            to.link->apply(changes, *to.at, next);
+        } catch (const fenced_error&) {
+            if (!is_in_doubt || to.link->where() != next) throw;
+        } catch (...) {
+            is_in_doubt = true;
+            throw;
+        }
     });
     to.at = next;
     std::size_t rows = 0;
