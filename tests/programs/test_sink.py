@@ -1,8 +1,10 @@
 """Rows in SQL are the objects of a state: at its end, beside a node that goes from branch to branch,
 and through kills of both."""
 
+import contextlib
 import re
 import shutil
+import signal
 import sqlite3
 import time
 import urllib.request
@@ -140,6 +142,65 @@ def wait_until_ready(sink, following, to):
             return
         assert following.is_running and time.monotonic() < end, following.kill()
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_of_two_sinks_that_begin_at_one_block_one_goes_on(driver, sink, scratch, to, attempt):
+    log, state = carried_log(STEEM, scratch), scratch / "state"
+    node = driver.start("live", "--block-log", log, "--state", state, "--interval-ms", "20")
+    first = sink.start("follow", "--state", state, "--to", f"sqlite:{scratch / 'first.sqlite'}")
+    wait_until_ready(sink, first, ["--to", f"sqlite:{scratch / 'first.sqlite'}"])
+    first.interrupt(0)
+    node.signal(signal.SIGSTOP)  # all begin at its last block
+    both = [sink.start("follow", "--state", state, *to) for _ in range(2)]
+    end = time.monotonic() + 60
+    while all(one.is_running for one in both):
+        if time.monotonic() > end - 58:
+            node.signal(signal.SIGCONT)  # they meet at a block at the latest
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    node.signal(signal.SIGCONT)
+    loser, winner = sorted(both, key=lambda one: one.is_running)
+    loser.wait(2).says("another sink follows into this database", "stop one of them")
+    wait_until_ready(sink, winner, to)
+    node.interrupt(3)
+    winner.interrupt(0)
+    sink("follow", "--state", state, *to, "--once")
+    require_same(sink, state, to)
+
+
+@contextlib.contextmanager
+def frozen(server):
+    """While it is: it neither answers nor closes connections."""
+    server.freeze()
+    try:
+        yield
+    finally:
+        server.thaw()
+
+
+def test_a_frozen_server_is_named_and_met_again(driver, sink, scratch, seed, servers):
+    log, state = carried_log(STEEM, scratch), scratch / "state"
+    to = ["--to", f"{servers[0].dsn} connect_timeout=1", "--schema", f"frozen{seed}"]
+    node = driver.start("live", "--block-log", log, "--state", state, "--interval-ms", "20")
+    following = sink.start("follow", "--state", state, *to, "--answer-timeout", "1")
+    wait_until_ready(sink, following, to)
+    with frozen(servers[0]):
+        following.wait_for("has not answered for [0-9]+ s, nor does it answer others", stream="err")
+    before = sink("status", *to, "--json").json["databases"][0]["revision"]
+    end = time.monotonic() + 60
+    while sink("status", *to, "--json").json["databases"][0]["revision"] < before + 5:
+        assert following.is_running and time.monotonic() < end, following.kill()
+        time.sleep(0.05)
+    with frozen(servers[0]):
+        time.sleep(0.2)
+        begin = time.monotonic()
+        following.signal(signal.SIGTERM)
+        following.wait(3).says("did not answer")
+        assert time.monotonic() - begin < 10  # against a patience of 30 s
+    node.interrupt(3)
+    sink("follow", "--state", state, *to, "--once")
+    require_same(sink, state, to)
 
 
 def test_types_that_came_while_no_sink_was_there_have_their_tables(driver, sink, scratch, to):

@@ -1,4 +1,5 @@
 #include <pool_allocator/base/error.hpp>
+#include <tools/interruption.hpp>
 #include <tools/sink/database.hpp>
 
 #include <catch2/catch.hpp>
@@ -7,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <optional>
 #include <string>
 #include <thread>
@@ -311,6 +313,70 @@ TEST_CASE("a server that is not there, or not for who writes, says so") {
         says(message_of<retry_error>([&] { (void)late->where(); }), "max_connections");
     }
     test.is_as_before();
+    test.goes_on();
+}
+
+TEST_CASE("a server that says nothing is asked whether it works, and left when it does not") {
+    clusters* const servers = clusters::shared();
+    if (!servers) return;
+    prepared test(servers->dsn());
+    filled_schema& one = test.one;
+    std::atomic<bool> is_over{false};
+    link_options how = one.options();
+    how.answers_within = std::chrono::seconds(1);
+    how.is_over = [&] { return is_over.load(); };
+    one.link = open_postgres(servers->dsn() + " connect_timeout=1", how);
+    REQUIRE(one.link->where() == test.was);
+    const cursor to = one.next();
+    const auto applying = [&] { one.link->apply(counters(0, 100, 1), test.was, to); };
+    const auto says = [&](const std::string& message, const std::string& word) {
+        CAPTURE(message);
+        CHECK(message.find(one.link->name()) == 0);
+        CHECK(message.find("has not answered for") != std::string::npos);
+        CHECK(message.find(word) != std::string::npos);
+    };
+    SECTION("frozen") {
+        servers->command("freeze 0");
+        says(message_of<retry_error>(applying), "nor does it answer others");
+        servers->command("thaw 0");
+    }
+    SECTION("of which one process is") {
+        other_session other(servers->dsn());
+        const pid_t process =
+            std::stoi(other
+                          .run("SELECT max(pid) FROM pg_stat_activity WHERE application_name = "
+                               "'chainbase-sink' AND state = 'idle'")
+                          .front());
+        kill(process, SIGSTOP);
+        says(message_of<retry_error>(applying), "does not work on it");
+        applying();
+        CHECK(one.link->where() == to);
+        kill(process, SIGCONT);
+    }
+    SECTION("frozen, while nobody wants to wait any more") {
+        servers->command("freeze 0");
+        is_over = true;
+        const std::string message = message_of<interrupted_error>(applying);
+        CHECK(message.find(one.link->name()) == 0);
+        is_over = false;
+        servers->command("thaw 0");
+    }
+    SECTION("while it works long") {
+        one.link->run(std::vector<std::string>{"SELECT pg_sleep(2.5)"});
+        is_over = true; // what is answered at once is not left
+        CHECK(one.link->where() == test.was);
+        is_over = false;
+    }
+    // A server that was frozen does what it had been sent.
+    const std::optional<cursor> at = one.link->where();
+    if (at != to) {
+        try {
+            applying();
+        } catch (const fenced_error&) {
+        }
+    }
+    CHECK(one.link->where() == to);
+    one.now = to;
     test.goes_on();
 }
 

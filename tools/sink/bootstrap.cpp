@@ -19,6 +19,7 @@
 #include <chrono>
 #include <iterator>
 #include <memory>
+#include <random>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -197,8 +198,8 @@ void bootstrap::run(const std::string& identity) {
 void bootstrap::begin(const cursor& at) {
     epoch_ = 0;
     for (std::size_t number = 0; number < to_.count(); ++number)
-        if (to_.at(number)) epoch_ = std::max(epoch_, to_.at(number)->epoch);
-    ++epoch_;
+        if (to_.at(number)) epoch_ = std::max(epoch_, to_.at(number)->bootstraps());
+    epoch_ = (epoch_ + 1) << 32 | (std::random_device()() & UINT32_MAX);
     const std::vector<const table*> tables = tables_.all();
     to_.make(tables, /*indexed=*/false);
     std::vector<cursor> next;

@@ -25,10 +25,10 @@ public:
     using error::error;
 };
 
-/// Another sink has moved the cursor.
-class fenced_error : public error {
+/// Another sink follows into this database: it has moved the cursor.
+class fenced_error : public usage_error {
 public:
-    using error::error;
+    using usage_error::usage_error;
 };
 
 /// How far a database is.
@@ -38,10 +38,14 @@ struct cursor {
     std::optional<feed::feed_position> at; ///< behind the last entry; nothing: it had no feed
     revision_number revision = 0;
     std::uint32_t serial = 0;
-    std::uint64_t epoch = 0;   ///< counts bootstraps
+    /// Of the bootstrap: how many there were, and below that 32 bits at random, so that of two
+    /// sinks that begin at one block each knows its own.
+    std::uint64_t epoch = 0;
     revision_number since = 0; ///< of the bootstrap: the block at which `is_ready` was set
     std::uint32_t shard = 0;   ///< which one it is, of how many
     std::uint32_t shards = 1;
+
+    [[nodiscard]] std::uint64_t bootstraps() const noexcept { return epoch >> 32; }
 
     bool operator==(const cursor&) const = default;
 };

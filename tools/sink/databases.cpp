@@ -149,12 +149,17 @@ void databases::make(const std::vector<const table*>& tables, bool indexed) {
 void databases::begin_bootstrap(const std::vector<cursor>& to,
                                 const std::vector<const table*>& tables) {
     const std::string catalogue = tables_.made_from();
-    each([&](std::size_t number) {
+    const auto begin = [&](std::size_t number) {
         one& at = all_[number];
         // Where it is done again, its answer was lost.
         const std::optional<cursor> now = at.link->where();
         at.link->begin_bootstrap(now == to[number] ? now : at.at, to[number], tables, catalogue);
         at.at = to[number];
+    };
+    // Of two sinks that begin at once the first database decides which one does.
+    patiently(*all_.front().link, [&] { begin(0); });
+    each([&](std::size_t number) {
+        if (number != 0) begin(number);
     });
 }
 

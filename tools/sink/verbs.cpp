@@ -196,7 +196,7 @@ exit_code run_status(const sink_call& asked) {
             one["position"] = json_of(at->at);
             one["shard"] = at->shard;
             one["shards"] = at->shards;
-            one["bootstraps"] = at->epoch;
+            one["bootstraps"] = at->bootstraps();
             if (newest) one["behind"] = std::max<revision_number>(*newest - at->revision, 0);
         }
         lines.add({all.link(number).name(),

@@ -338,13 +338,15 @@ void connection::require_working(clock::time_point since) {
                                        what.empty() ? "" : ", ", what, seconds_since(since), why));
     };
     if (purpose_ == purpose::probe) fail("as it connected");
+    bool is_left = false;
     try {
-        if (connection(to_, how_, purpose::probe).is_idle(process_))
-            fail(fmt::format("and its process {} does not work on it", process_));
+        is_left = connection(to_, how_, purpose::probe).is_idle(process_);
     } catch (const silent_error&) {
         fail("nor does it answer others");
     } catch (const retry_error&) { // it does answer
     }
+    if (is_left) fail(fmt::format("and its process {} does not work on it", process_));
+    if (clock::now() - since > 2 * how_.answers_within) return; // it was said
     spdlog::warn("{}: the server has not answered for {} s, and says that it works on it: see "
                  "process {} in pg_stat_activity",
                  name_, seconds_since(since), process_);

@@ -238,8 +238,8 @@ private:
 
     void require_at(const std::optional<cursor>& from, const std::optional<cursor>& now) const {
         if (now == from) return;
-        throw fenced_error(fmt::format("{}: its cursor is {}, and was {}: another sink moved it; "
-                                       "stop one of them",
+        throw fenced_error(fmt::format("{}: another sink follows into this database: its cursor is "
+                                       "{}, and was {}; stop one of them",
                                        name(), text_of(now), text_of(from)));
     }
 
@@ -274,8 +274,9 @@ private:
             now.ask("SELECT FROM " + own("cursor") + " FOR SHARE", {}, "the cursor");
             const std::optional<cursor> at = cursor_now(now);
             if (!at || at->is_ready || (begun_ && at->epoch != begun_->epoch))
-                throw fenced_error(fmt::format("{}: its cursor is {}, not where rows are copied: "
-                                               "another sink moved it; stop one of them",
+                throw fenced_error(fmt::format("{}: another sink follows into this database: its "
+                                               "cursor is {}, not where rows are copied; stop one "
+                                               "of them",
                                                name(), text_of(at)));
             writer_of(*rows.of).load(now, rows, replaces);
             now.ask("COMMIT");

@@ -92,8 +92,9 @@ public:
             transaction all(open(), transaction::kind::writes);
             const std::optional<cursor> now = cursor_now();
             if (!now || now->is_ready || (begun_ && now->epoch != begun_->epoch))
-                throw fenced_error(fmt::format("{}: its cursor is {}, not where rows are copied: "
-                                               "another sink moved it; stop one of them",
+                throw fenced_error(fmt::format("{}: another sink follows into this database: its "
+                                               "cursor is {}, not where rows are copied; stop one "
+                                               "of them",
                                                name_, text_of(now)));
             writer_of(*rows.of).load(rows);
             all.commit();
@@ -188,8 +189,8 @@ private:
 
     void require_at(const std::optional<cursor>& from, const std::optional<cursor>& now) const {
         if (now == from) return;
-        throw fenced_error(fmt::format("{}: its cursor is {}, and was {}: another sink moved it; "
-                                       "stop one of them",
+        throw fenced_error(fmt::format("{}: another sink follows into this database: its cursor is "
+                                       "{}, and was {}; stop one of them",
                                        name_, text_of(now), text_of(from)));
     }
 

@@ -154,8 +154,8 @@ BEGIN
         RETURN;
     END IF;
     RAISE EXCEPTION USING ERRCODE = 'CB001', MESSAGE = coalesce(
-        (SELECT format('the cursor is at position %s of epoch %s (revision %s), not at position '
-                       '%s of epoch %s: another sink moved it',
+        (SELECT format('another sink follows into this database: its cursor is at position %s of '
+                       'epoch %s (revision %s), not at position %s of epoch %s',
                        coalesce(c.position::text, 'none'), c.epoch, c.revision,
                        coalesce(advance.from_position::text, 'none'), advance.from_epoch)
          FROM {0} AS c),
