@@ -1,5 +1,4 @@
 #include <pool_allocator/base/error.hpp>
-#include <pool_allocator/trace/trace.hpp>
 #include <tools/interruption.hpp>
 #include <tools/sink/databases.hpp>
 
@@ -51,8 +50,15 @@ databases::databases(const sink_options& asked, const known_tables& tables,
     link_options how{made_, [&tables](const table& of) { return tables.distribution(of); },
                      reads_only, std::chrono::seconds(asked.answer_seconds), is_over_};
     for (const std::string& dsn : targets)
-        all_.push_back({open_database(dsn, how), std::nullopt, {}});
+        all_.emplace_back(open_database(dsn, how));
 }
+
+databases::figures::figures(const std::string& name)
+    : revision("sink.database.revision", {"database", name}),
+      rows("sink.database.rows", {"database", name}),
+      retries("sink.database.retries", {"database", name}) {}
+
+databases::one::one(std::unique_ptr<database_link> to) : link(std::move(to)), shown(link->name()) {}
 
 databases::~databases() {
     for (one& each : all_)
@@ -60,17 +66,19 @@ databases::~databases() {
 }
 
 /// Waits longer each time, as far as the caller does.
-void databases::patiently(database_link& of, const std::function<void()>& work) const {
+void databases::patiently(one& of, const std::function<void()>& work) const {
     for (auto pause = first_pause;; pause = std::min(2 * pause, longest_pause)) {
         try {
             return work();
         } catch (const retry_error& problem) {
             retries.add(1);
+            of.shown.retries.set(static_cast<double>(++of.retries));
             if (pause == first_pause) spdlog::warn("{}; it is tried again", problem.what());
         }
         const auto until = std::chrono::steady_clock::now() + pause;
         while (std::chrono::steady_clock::now() < until) {
-            if (is_over_()) throw interrupted_error(of.name() + ": it was not reached any more");
+            if (is_over_())
+                throw interrupted_error(of.link->name() + ": it was not reached any more");
             std::this_thread::sleep_for(first_pause);
         }
     }
@@ -79,9 +87,8 @@ void databases::patiently(database_link& of, const std::function<void()>& work) 
 void databases::each(const std::function<void(std::size_t)>& work) {
     wait();
     for (std::size_t number = 0; number < all_.size(); ++number)
-        all_[number].work = std::async(std::launch::async, [&, number] {
-            patiently(*all_[number].link, [&] { work(number); });
-        });
+        all_[number].work = std::async(
+            std::launch::async, [&, number] { patiently(all_[number], [&] { work(number); }); });
     wait();
 }
 
@@ -157,7 +164,7 @@ void databases::begin_bootstrap(const std::vector<cursor>& to,
         at.at = to[number];
     };
     // Of two sinks that begin at once the first database decides which one does.
-    patiently(*all_.front().link, [&] { begin(0); });
+    patiently(all_.front(), [&] { begin(0); });
     each([&](std::size_t number) {
         if (number != 0) begin(number);
     });
@@ -186,7 +193,7 @@ void databases::begin(std::vector<batch> changes, const std::vector<cursor>& to)
 void databases::apply(one& to, const batch& changes, const cursor& next) const {
     const trace::span timed(applying);
     bool is_in_doubt = false;
-    patiently(*to.link, [&] {
+    patiently(to, [&] {
         if (is_in_doubt && to.link->where() == next) return;
         try {
             to.link->apply(changes, *to.at, next);
@@ -202,6 +209,9 @@ void databases::apply(one& to, const batch& changes, const cursor& next) const {
     for (const table_batch& one : changes.tables)
         rows += one.changes.size();
     rows_applied.add(rows);
+    to.rows += rows;
+    to.shown.rows.set(static_cast<double>(to.rows));
+    to.shown.revision.set(static_cast<double>(next.revision));
     bytes_applied.add(changes.records.size());
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <pool_allocator/trace/trace.hpp>
 #include <tools/sink/database.hpp>
 #include <tools/sink/known_tables.hpp>
 
@@ -81,13 +82,26 @@ public:
     void give_up();
 
 private:
+    /// Of one database, by its name.
+    struct figures {
+        explicit figures(const std::string& name);
+
+        trace::gauge revision; ///< of its cursor
+        trace::gauge rows;     ///< applied since the start
+        trace::gauge retries;
+    };
     struct one {
+        explicit one(std::unique_ptr<database_link> to);
+
         std::unique_ptr<database_link> link;
+        figures shown;
         std::optional<cursor> at;
         std::future<void> work;
+        std::uint64_t rows = 0;
+        std::uint64_t retries = 0;
     };
 
-    void patiently(database_link& of, const std::function<void()>& work) const;
+    void patiently(one& of, const std::function<void()>& work) const;
     void apply(one& to, const batch& changes, const cursor& next) const;
 
     const known_tables& tables_;

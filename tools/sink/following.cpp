@@ -24,8 +24,9 @@ namespace {
 using clock = std::chrono::steady_clock;
 using feed::entry;
 
-const trace::gauge revision_applied("sink.revision");
 const trace::gauge rows_waiting("sink.waiting.rows");
+const trace::gauge blocks_behind("sink.behind.blocks");
+const trace::gauge seconds_behind("sink.behind.seconds");
 const trace::counter blocks_told("sink.blocks");
 
 constexpr std::size_t rows_at_once = 20'000;
@@ -242,6 +243,7 @@ void following::go_on(feed::follower& from) {
         }
         if (clock::now() >= next_keep_) keep(from);
         if (is_there || is_full) continue;
+        if (is_sent_ && to_.is_idle()) all_applied_ = clock::now();
         if (is_over || (asked_.is_once && here_.is_ready)) return end(from);
         std::this_thread::sleep_for(pause);
     }
@@ -339,7 +341,6 @@ void following::send() {
     done_.rows += rows;
     ++done_.transactions;
     rows_waiting.set(static_cast<double>(rows));
-    revision_applied.set(static_cast<double>(here_.revision));
     is_sent_ = true;
     to_.begin(std::move(all), next);
 }
@@ -355,6 +356,19 @@ void following::keep(feed::follower& from) {
     send_and_wait();
     from.keep();
     next_keep_ = clock::now() + pause_of_keeping;
+    if (trace::enabled()) note_lag();
+}
+
+/// Of the databases, as of the last time when they had all that the feed told.
+void following::note_lag() const {
+    const std::chrono::duration<double> since = clock::now() - all_applied_;
+    seconds_behind.set(since.count());
+    try {
+        const revision_number newest = block_of_state::of(asked_.sink.state).revision;
+        blocks_behind.set(
+            static_cast<double>(std::max<revision_number>(newest - here_.revision, 0)));
+    } catch (const error&) { // the state is being closed, or restored
+    }
 }
 
 } // namespace chainbase::sink

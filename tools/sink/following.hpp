@@ -68,6 +68,7 @@ private:
     void send();
     void send_and_wait();
     void keep(feed::follower& from);
+    void note_lag() const;
 
     options asked_;
     std::function<bool()> is_over_;
@@ -83,6 +84,7 @@ private:
     std::deque<std::pair<revision_number, std::uint32_t>> blocks_; ///< told, newest last
     bool is_sent_ = true; ///< all that was gathered, with `here_`
     std::chrono::steady_clock::time_point next_keep_{};
+    std::chrono::steady_clock::time_point all_applied_ = std::chrono::steady_clock::now();
 };
 
 /// A name for a cursor that follows into these databases: "sink-" and eight digits.
