@@ -9,5 +9,6 @@ chainbase_add_test(sink_postgres
     postgres_binary.cpp
     postgres_failures.cpp
     postgres_history.cpp
+    postgres_killed_sink.cpp
     LINK chainbase_test_support chainbase::sink_postgres chainbase::sink_table PkgConfig::libpq
          fmt::fmt)

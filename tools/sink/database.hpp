@@ -121,7 +121,8 @@ public:
     /// Runs statements in one transaction.
     virtual void run(std::span<const std::string> statements) = 0;
     /// The cursor; nothing when the sink's tables are not there. On its storage: what another
-    /// connection would see after a crash.
+    /// connection would see after a crash. Waits for a transaction that moves it just now, which
+    /// may be that of a sink that was killed; not where nothing can be written.
     [[nodiscard]] virtual std::optional<cursor> where() = 0;
     /// The catalogue that the tables were made from, as text; empty: none.
     [[nodiscard]] virtual std::string catalogue() = 0;

@@ -87,8 +87,13 @@ public:
         });
     }
 
+    /// A process of the server that a dead sink left may still be moving it.
     std::optional<cursor> where() override {
-        return guarded([&](connection& now) { return cursor_now(now); });
+        return guarded([&](connection& now) {
+            const result reads_only =
+                now.ask("SELECT current_setting('transaction_read_only')::boolean");
+            return cursor_now(now, reads_only.is_true(0, 0) ? "" : " FOR SHARE");
+        });
     }
 
     std::string catalogue() override {
@@ -216,12 +221,13 @@ private:
                                       name(), found.number(0, 0), ddl::format));
     }
 
-    std::optional<cursor> cursor_now(connection& now) {
+    std::optional<cursor> cursor_now(connection& now, const std::string& locked = {}) {
         if (!has(now, own("cursor"))) return std::nullopt;
         require_format(now);
         const result found = now.ask("SELECT is_ready, state, position, revision, serial, epoch, "
                                      "since, shard, shards FROM " +
-                                     own("cursor"));
+                                         own("cursor") + locked,
+                                     {}, "the cursor");
         if (found.rows() == 0) return std::nullopt;
         cursor at;
         at.is_ready = found.is_true(0, 0);
