@@ -180,6 +180,24 @@ TEST_CASE_METHOD(seeded, "a record comes back from its values") {
     }
 }
 
+TEST_CASE_METHOD(seeded, "members whose names are no UTF-8 are in JSON with what stands for them") {
+    const type_schema schema =
+        schema_with("thing", {{"id", "id"}, {"all", "shared_vector<{\xff\xc3 u8, \" u8}>"}});
+    const table of(schema);
+    row_values values(of);
+    row_record back(of);
+    random_records records(schema, random);
+    std::size_t with_names = 0;
+    for (std::uint32_t id = 0; id < 20; ++id) {
+        const archive::byte_buffer record = records.next(id);
+        const std::vector<value>& row = values.read(record);
+        CHECK(is_sql_text(row[1].text));
+        with_names += row[1].text.starts_with("[{\"\xEF\xBF\xBD\xEF\xBF\xBD\":") ? 1 : 0;
+        CHECK(bytes_in(back.make(row)) == bytes_in(record));
+    }
+    CHECK(with_names > 0);
+}
+
 TEST_CASE_METHOD(seeded, "a record that is cut, or is longer, is none") {
     const type_schema schema = every_kind();
     const table of(schema);

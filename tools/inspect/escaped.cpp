@@ -37,7 +37,7 @@ void append_json_string(std::string& to, std::string_view text) {
         to += '"';
         return;
     }
-    to += nlohmann::json(text).dump();
+    to += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string valid_utf8(std::string_view text) {

@@ -11,7 +11,8 @@ namespace chainbase::inspect {
 /// `text` as UTF-8: invalid bytes become U+FFFD.
 [[nodiscard]] std::string valid_utf8(std::string_view text);
 
-/// Appends UTF-8 `text` as a JSON string: streams of rows are written without a tree of values.
+/// Appends `text` as a JSON string, as valid_utf8() has it: streams of rows are written without a
+/// tree of values.
 void append_json_string(std::string& to, std::string_view text);
 
 /// `text` escaped for XML or HTML, also within a quoted attribute. Control characters, which XML

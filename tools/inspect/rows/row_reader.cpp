@@ -1,5 +1,6 @@
 #include <chainbase/object/mapped_bytes.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <tools/inspect/escaped.hpp>
 #include <tools/inspect/rows/row_reader.hpp>
 
 #include <fmt/format.h>
@@ -271,7 +272,8 @@ void row_reader::store_structure(const rows::value_type& type, const json& value
     if (!value.is_object() || value.size() != type.members.size())
         refuse(fmt::format("object of {} members", type.members.size()).c_str(), value);
     for (const rows::value_type::member& member : type.members) {
-        const auto found = value.find(member.name);
+        auto found = value.find(member.name);
+        if (found == value.end()) found = value.find(valid_utf8(member.name));
         if (found == value.end()) refuse(("object with the member " + member.name).c_str(), value);
         store(member.type, *found, to + member.offset);
     }
