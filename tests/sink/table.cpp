@@ -1,6 +1,7 @@
 #include <pool_allocator/base/error.hpp>
 #include <tools/sink/table/ddl.hpp>
 #include <tools/sink/table/table.hpp>
+#include <tools/sink/table/text.hpp>
 
 #include <catch2/catch.hpp>
 #include <tests/sink/random_records.hpp>
