@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import sqlite3
+import threading
 import time
 import urllib.request
 
@@ -212,9 +213,28 @@ def test_types_that_came_while_no_sink_was_there_have_their_tables(driver, sink,
     node.interrupt(3)
     following.interrupt(0)
     driver("replay", "--block-log", log, "--state", state, "--stop-at", "40000", "--state-root", "all")
+    assert require_same(sink, state, to)["told_since"] > 0  # of these types, too
     said = sink("follow", "--state", state, *to, "--once", "--json").json
     assert said["bootstraps"] == 0 and said["blocks"] > 0
     require_same(sink, state, to)
+
+
+def test_rows_are_compared_again_after_a_lost_connection(driver, sink, scratch, seed, servers):
+    log, state, schema = carried_log(STEEM, scratch), scratch / "state", f"lost{seed}"
+    to = ["--to", servers[0].dsn, "--schema", schema]
+    driver("replay", "--block-log", log, "--state", state, "--stop-at", "3000")
+    sink("follow", "--state", state, *to, "--once")
+    end_who_waits = f"""DO $$ BEGIN LOCK TABLE {schema}.account; LOOP
+        PERFORM pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE application_name = 'chainbase-sink' AND wait_event_type = 'Lock';
+        EXIT WHEN FOUND; PERFORM pg_sleep(0.01), pg_stat_clear_snapshot(); END LOOP; END $$"""
+    ending = threading.Thread(target=servers[0].sql, args=(end_who_waits,))
+    ending.start()
+    locked = f"SELECT count(*) FROM pg_locks WHERE relation = '{schema}.account'::regclass"
+    while servers[0].sql(locked) == "0":
+        time.sleep(0.01)
+    sink("verify", "--state", state, *to).says("compared anew")
+    ending.join()
 
 
 def test_a_state_that_was_replaced_is_told(driver, sink, inspect, scratch):

@@ -21,6 +21,11 @@ std::string first_other_field(const type_schema& a, const type_schema& b) {
     return {};
 }
 
+/// Of what made_from() was: the types behind the line of the options.
+catalogue types_of(const std::string& text, const std::string& database) {
+    return catalogue_of(text.substr(text.find('\n') + 1), database);
+}
+
 } // namespace
 
 known_tables::known_tables(const std::vector<std::string>& distribute,
@@ -114,13 +119,22 @@ std::string known_tables::made_from() const {
     return options() + "\n" + all.text();
 }
 
+std::vector<const table*> known_tables::made_in(const std::string& text,
+                                                const std::string& database) const {
+    const std::size_t types = types_of(text, database).entries().size();
+    std::vector<const table*> all;
+    for (std::size_t number = 0; number < std::min(types, by_number_.size()); ++number)
+        if (by_number_[number]) all.push_back(by_number_[number]);
+    return all;
+}
+
 void known_tables::require_same(const std::string& text, const std::string& database) const {
-    const std::size_t line = text.find('\n');
-    if (text.substr(0, line) != options())
-        throw usage_error(database + ": its tables were made with " + text.substr(0, line) +
+    const std::string made_with = text.substr(0, text.find('\n'));
+    if (made_with != options())
+        throw usage_error(database + ": its tables were made with " + made_with +
                           ", and not with " + options() +
                           "; give the same, or name another schema with --schema");
-    const chainbase::catalogue made = catalogue_of(text.substr(line + 1), database);
+    const chainbase::catalogue made = types_of(text, database);
     const auto refuse = [&](const std::string& why) {
         throw usage_error(database + ": its tables were made from other types (" + why +
                           "); name another schema with --schema, or drop this one");

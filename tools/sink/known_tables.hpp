@@ -57,6 +57,9 @@ public:
     /// What tables are made from: a line of the options, and all types as `catalogue.json` has
     /// them.
     [[nodiscard]] std::string made_from() const;
+    /// Those that a database has. `text`: what made_from() was.
+    [[nodiscard]] std::vector<const table*> made_in(const std::string& text,
+                                                    const std::string& database) const;
     /// Throws usage_error naming database and difference when tables were made from types that are
     /// not as these, or with other options. `text`: what made_from() was.
     void require_same(const std::string& text, const std::string& database) const;

@@ -13,6 +13,7 @@
 #include <tools/sink/verify.hpp>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -33,6 +34,7 @@ using archive::bytes_view;
 
 constexpr std::uint32_t ids_compared = 8192;
 constexpr std::chrono::seconds patience_with_feed{20};
+constexpr std::chrono::milliseconds pause_of_losses{500};
 constexpr std::chrono::seconds patience_with_writer{30};
 
 bool same(const value& a, const value& b) {
@@ -186,6 +188,7 @@ public:
 private:
     [[nodiscard]] verification attempt();
     [[nodiscard]] cursor begin_reading();
+    void require_tables_as_read();
     [[nodiscard]] told_objects told_until(const cursor& from, revision_number revision);
     void compare(inspect::unchanging_state& state);
     void compare_type(inspect::type_records& all, const table& of);
@@ -202,7 +205,8 @@ private:
     databases from_;
     feed::feed_position farthest_ = 0; ///< of the databases' cursors
     told_objects told_;
-    std::vector<const table*> all_; ///< by name
+    std::vector<const table*> all_;       ///< by name
+    std::vector<std::string> catalogues_; ///< of each database, before its rows
     std::vector<std::unique_ptr<rows_ahead>> rows_;
     type_digest rows_digest_;
     type_digest state_digest_;
@@ -211,14 +215,18 @@ private:
 
 /// The rows first: the state is read as of a block that they have reached, or a later one.
 verification comparison::run() {
-    const state_description state = state_description::of(asked_.state);
-    (void)tables_.take(state.types);
-    from_.look(state.identity);
+    const std::string identity = state_description::of(asked_.state).identity;
+    from_.look(identity);
     for (const inspect::patience until(patience_with_writer);; inspect::patience::pause()) {
+        if (is_over_()) throw interrupted_error("not compared");
         try {
             return attempt();
+        } catch (const retry_error& problem) {
+            spdlog::warn("{}; all is compared anew", problem.what());
+            rows_.clear();
+            std::this_thread::sleep_for(pause_of_losses);
+            from_.look(identity); // waits until it is there
         } catch (const inspect::state_changed&) {
-            if (is_over_()) throw interrupted_error("not compared");
             if (until.is_over())
                 throw busy_error(asked_.state +
                                  ": its writer changed it during each attempt; call again, or "
@@ -233,6 +241,8 @@ verification comparison::attempt() {
     rows_digest_ = {};
     state_digest_ = {};
     farthest_ = 0;
+    rows_.clear();
+    (void)tables_.take(state_description::of(asked_.state).types);
     const cursor at = begin_reading();
     inspect::row_source source(asked_.state);
     inspect::unchanging_state now(source);
@@ -244,17 +254,24 @@ verification comparison::attempt() {
     return std::move(found_);
 }
 
-/// The lowest of the databases' cursors.
+/// The lowest of the databases' cursors. A table that a database has not yet has no rows there: its
+/// objects came later, and the feed tells of them.
 cursor comparison::begin_reading() {
     for (std::size_t number = 0; number < from_.count(); ++number)
         if (!from_.at(number))
             throw usage_error(from_.link(number).name() +
                               ": it has no rows of this state; chainbase-sink follow first");
-    rows_.clear();
     all_ = tables_.all();
     std::ranges::sort(all_, {}, &table::type);
-    for (std::size_t number = 0; number < from_.count(); ++number)
-        rows_.push_back(std::make_unique<rows_ahead>(from_.link(number), all_));
+    catalogues_.clear();
+    for (std::size_t number = 0; number < from_.count(); ++number) {
+        database_link& link = from_.link(number);
+        catalogues_.push_back(link.catalogue());
+        std::vector<const table*> there;
+        if (!catalogues_.back().empty()) there = tables_.made_in(catalogues_.back(), link.name());
+        std::ranges::sort(there, {}, &table::type);
+        rows_.push_back(std::make_unique<rows_ahead>(link, std::move(there)));
+    }
     cursor lowest;
     for (std::size_t number = 0; number < from_.count(); ++number) {
         const cursor at = rows_[number]->begun();
@@ -337,8 +354,12 @@ void comparison::compare(inspect::unchanging_state& state) {
     std::map<std::string, std::string> excluded;
     state.take_turn([&] {
         names.clear();
-        for (const type_schema* each : state.source().types())
+        for (const type_schema* each : state.source().types()) {
             names.insert(each->name);
+            if (has_table(each->name) &&
+                std::ranges::find(all_, each->name, &table::type) == all_.end())
+                throw inspect::state_changed{}; // it came meanwhile
+        }
         for (const type_schema* each : state.source().types())
             excluded[each->name] = inspect::why_bookkeeping(*each, names);
     });
@@ -356,9 +377,16 @@ void comparison::compare(inspect::unchanging_state& state) {
         of_rows.add(of->type(), rows);
         of_state.add(of->type(), objects);
     }
-    rows_.clear();
+    require_tables_as_read();
     found_.rows_digest = of_rows.hex();
     found_.state_digest = of_state.hex();
+}
+
+/// One that was made after reading began may have rows that count as missing.
+void comparison::require_tables_as_read() {
+    rows_.clear();
+    for (std::size_t number = 0; number < from_.count(); ++number)
+        if (from_.link(number).catalogue() != catalogues_[number]) throw inspect::state_changed{};
 }
 
 void comparison::compare_type(inspect::type_records& all, const table& of) {

@@ -31,7 +31,8 @@ struct verification {
 };
 
 /// Compares row by row, as of one block of the state: where it has gone on, what its feed has told
-/// since the databases' position counts in place of the rows. Changes nothing.
+/// since the databases' position counts in place of the rows, also of types that they have no table
+/// of yet. Changes nothing. Begins again where a connection is lost.
 ///
 /// Throws usage_error when there are no rows of this state yet, busy_error when the state changed
 /// during each attempt, and what reading throws.
