@@ -40,7 +40,8 @@ bool changes::stands_alone(const known_tables& tables, const entry& one) {
 }
 
 void changes::add(const entry& one) {
-    if (one.what == entry::kind::irreversible) return;
+    if (one.what == entry::kind::irreversible) return empty_removed(one.revision);
+    if (!std::exchange(has_begun_, true)) begin_with(one.revision);
     for (const object_change& each : one.changes)
         if (const auto removed = removed_by(tables_, one, each))
             move_removed(one, *removed);
@@ -94,6 +95,20 @@ void changes::move_removed(const entry& in, const removed_object& one) {
             {one.is_back ? history_change::kind::undo : history_change::kind::end, one.id,
              in.revision, in.serial, 0, 0});
     ++rows_;
+    if (!one.is_back) removed_[&to] = in.revision;
+}
+
+/// Before this revision rows may have moved that are not known here.
+void changes::begin_with(revision_number revision) {
+    for (const table* one : tables_.all())
+        if (tables_.has_removed(*one)) removed_[one] = revision;
+}
+
+/// What was removed up to this block does not come back.
+void changes::empty_removed(revision_number irreversible) {
+    for (const auto& [one, newest] : removed_)
+        of(*one).irreversible = irreversible;
+    std::erase_if(removed_, [&](const auto& one) { return one.second <= irreversible; });
 }
 
 table_batch& changes::of(const table& one) {

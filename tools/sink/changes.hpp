@@ -51,6 +51,8 @@ private:
     void change(const feed::entry& in, const feed::object_change& one);
     void note_history(const feed::entry& in, const feed::object_change& one, const table& to);
     void move_removed(const feed::entry& in, const removed_object& one);
+    void begin_with(revision_number revision);
+    void empty_removed(revision_number irreversible);
     void put(table_batch& to, std::uint32_t id, archive::bytes_view record);
 
     const known_tables& tables_;
@@ -59,6 +61,9 @@ private:
     batch gathered_;
     std::map<const table*, std::size_t> places_; ///< in gathered_.tables
     std::map<const table*, row_values> readers_; ///< of tables distributed over several
+    /// Tables whose TYPE.removed may have rows, and the newest block in which one moved there.
+    std::map<const table*, revision_number> removed_;
+    bool has_begun_ = false;
     std::size_t rows_ = 0;
 };
 

@@ -55,7 +55,7 @@ struct row_change {
     enum class kind : std::uint8_t {
         put,     ///< is `record` from now on
         erase,   ///< is none from now on
-        hide,    ///< moves to TYPE.removed
+        hide,    ///< moves to TYPE.removed, as of the block of the cursor's `to`
         restore, ///< comes back from there
     };
     kind what;
@@ -85,6 +85,8 @@ struct table_batch {
     const table* of = nullptr;
     std::vector<row_change> changes; ///< each row once at most; ids rise
     std::vector<history_change> history;
+    /// Rows that moved to TYPE.removed up to this block, if any, are deleted there at last.
+    std::optional<revision_number> irreversible = std::nullopt;
 };
 
 /// What one transaction does.

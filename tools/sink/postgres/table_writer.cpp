@@ -79,12 +79,13 @@ std::string table_writer::rows_by_id() const {
 
 /// Rows of different ids do not meet, so it does not matter in which order they are changed.
 void table_writer::apply(connection& to, const table_batch& changes, const batch& in,
-                         bool with_history) {
+                         revision_number revision, bool with_history) {
     for_ids(to, fmt::format("DELETE FROM {} WHERE {} = ANY($1)", name_, id_),
             ids_of(changes, row_change::kind::erase));
     put(to, changes, in);
-    move(to, name_, removed_, ids_of(changes, row_change::kind::hide));
-    move(to, removed_, name_, ids_of(changes, row_change::kind::restore));
+    hide(to, ids_of(changes, row_change::kind::hide), revision);
+    restore(to, ids_of(changes, row_change::kind::restore));
+    if (changes.irreversible) empty_removed(to, *changes.irreversible);
     if (has_history_ && with_history) note(to, changes, in);
 }
 
@@ -119,22 +120,43 @@ void table_writer::erase_elsewhere(connection& to) {
     to.send(sql, rows_.parameters(), what());
 }
 
-void table_writer::for_ids(connection& to, const std::string& sql, ids all) {
+void table_writer::for_ids(connection& to, const std::string& sql, ids all,
+                           std::optional<std::int64_t> number) {
     in_parts(all, [&](ids some) {
         array_parameter ids_of_some(column_kind::big);
         for (const std::uint32_t id : some)
             ids_of_some.add_number(id);
-        to.send(sql, {{ids_of_some.type(), ids_of_some.bytes()}}, what());
+        std::vector<parameter> both{{ids_of_some.type(), ids_of_some.bytes()}};
+        std::array<std::byte, sizeof(std::int64_t)> bytes;
+        if (number) {
+            archive::detail::store_big(bytes.data(), *number);
+            both.push_back({type_of(column_kind::big), bytes});
+        }
+        to.send(sql, both, what());
     });
 }
 
-void table_writer::move(connection& to, const std::string& from, const std::string& there,
-                        ids all) {
+void table_writer::hide(connection& to, ids all, revision_number revision) {
+    for_ids(to,
+            fmt::format("WITH moved AS (DELETE FROM {0} WHERE {1} = ANY($1) RETURNING {2}) INSERT "
+                        "INTO {3} ({2}, \"{4}\") SELECT {2}, $2 FROM moved",
+                        name_, id_, columns_, removed_, ddl::removed_in),
+            all, revision);
+}
+
+void table_writer::restore(connection& to, ids all) {
     for_ids(to,
             fmt::format("WITH moved AS (DELETE FROM {0} WHERE {1} = ANY($1) RETURNING {2}) INSERT "
                         "INTO {3} ({2}) SELECT {2} FROM moved {4}",
-                        from, id_, columns_, there, on_conflict_),
+                        removed_, id_, columns_, name_, on_conflict_),
             all);
+}
+
+void table_writer::empty_removed(connection& to, revision_number irreversible) {
+    std::array<std::byte, sizeof(std::int64_t)> bytes;
+    archive::detail::store_big(bytes.data(), std::int64_t{irreversible});
+    to.send(fmt::format("DELETE FROM {} WHERE \"{}\" <= $1", removed_, ddl::removed_in),
+            {{type_of(column_kind::big), bytes}}, what());
 }
 
 // --- history -------------------------------------------------------------------------------------

@@ -23,9 +23,10 @@ public:
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-    /// `with_history`: whether those changes are noted, too. Throws damaged_error when a record is
-    /// none.
-    void apply(connection& to, const table_batch& changes, const batch& in, bool with_history);
+    /// As of the block of this revision. `with_history`: whether those changes are noted, too.
+    /// Throws damaged_error when a record is none.
+    void apply(connection& to, const table_batch& changes, const batch& in,
+               revision_number revision, bool with_history);
     /// Each row is from this block on.
     void begin_history(connection& to, const cursor& at);
     /// Copies rows; `replaces`: some of them may be there.
@@ -39,9 +40,12 @@ private:
     [[nodiscard]] std::string what() const { return "table " + name_; }
     void put(connection& to, const table_batch& changes, const batch& in);
     void send_rows(connection& to, const std::string& sql, row_arrays& rows);
-    /// Runs a statement with `$1` the ids.
-    void for_ids(connection& to, const std::string& sql, ids all);
-    void move(connection& to, const std::string& from, const std::string& there, ids all);
+    /// Runs a statement with `$1` the ids, and `$2` the number, if there is one.
+    void for_ids(connection& to, const std::string& sql, ids all,
+                 std::optional<std::int64_t> number = {});
+    void hide(connection& to, ids all, revision_number revision);
+    void restore(connection& to, ids all);
+    void empty_removed(connection& to, revision_number irreversible);
     void erase_elsewhere(connection& to);
     void note(connection& to, const table_batch& changes, const batch& in);
     void undo(connection& to, const std::vector<folded_history::undo>& all);

@@ -107,7 +107,7 @@ public:
             advance(from, to);
             for (const table_batch& one : changes.tables) {
                 if (!from.is_ready) filled_.insert(one.of);
-                writer_of(*one.of).apply(one, changes, from.is_ready);
+                writer_of(*one.of).apply(one, changes, to.revision, from.is_ready);
             }
             if (to.is_ready && !from.is_ready)
                 for (const table* one : filled_)

@@ -34,9 +34,9 @@ statement& table_writer::prepared(const std::string& sql) {
     return statements_.emplace(sql, to_.prepare(sql)).first->second;
 }
 
-void table_writer::run_for(const std::string& sql, std::uint32_t id) {
+void table_writer::run_for(const std::string& sql, std::int64_t number) {
     statement& one = prepared(sql);
-    one.bind(0, std::int64_t{id});
+    one.bind(0, number);
     one.run();
 }
 
@@ -61,19 +61,20 @@ void table_writer::load(const load_batch& rows) {
     }
 }
 
-void table_writer::apply(const table_batch& changes, const batch& in, bool has_begun) {
+void table_writer::apply(const table_batch& changes, const batch& in, revision_number revision,
+                         bool has_begun) {
     for (const row_change& one : changes.changes)
-        change(one, in);
+        change(one, in, revision);
+    if (changes.irreversible && has_removed_)
+        run_for(fmt::format("DELETE FROM {} WHERE \"{}\" <= ?", removed_, ddl::removed_in),
+                *changes.irreversible);
     if (!has_history_ || !has_begun) return;
     for (const history_change& one : changes.history)
         note(one, in);
 }
 
-void table_writer::change(const row_change& one, const batch& in) {
-    const auto move = [&](const std::string& from, const std::string& to) {
-        run_for(fmt::format("INSERT OR REPLACE INTO {} ({}) SELECT {} FROM {} WHERE {} = ?", to,
-                            columns_, columns_, from, id_),
-                one.id);
+void table_writer::change(const row_change& one, const batch& in, revision_number revision) {
+    const auto erase = [&](const std::string& from) {
         run_for(fmt::format("DELETE FROM {} WHERE {} = ?", from, id_), one.id);
     };
     switch (one.what) {
@@ -83,11 +84,22 @@ void table_writer::change(const row_change& one, const batch& in) {
         return put.run();
     }
     case row_change::kind::erase:
-        return run_for(fmt::format("DELETE FROM {} WHERE {} = ?", name_, id_), one.id);
-    case row_change::kind::hide:
-        return move(name_, removed_);
+        return erase(name_);
+    case row_change::kind::hide: {
+        statement& hide = prepared(fmt::format("INSERT OR REPLACE INTO {} ({}, \"{}\") SELECT {}, "
+                                               "? FROM {} WHERE {} = ?",
+                                               removed_, columns_, ddl::removed_in, columns_, name_,
+                                               id_));
+        hide.bind(0, revision);
+        hide.bind(1, std::int64_t{one.id});
+        hide.run();
+        return erase(name_);
+    }
     case row_change::kind::restore:
-        return move(removed_, name_);
+        run_for(fmt::format("INSERT OR REPLACE INTO {} ({}) SELECT {} FROM {} WHERE {} = ?", name_,
+                            columns_, columns_, removed_, id_),
+                one.id);
+        return erase(removed_);
     }
 }
 

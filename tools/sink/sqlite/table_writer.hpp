@@ -20,15 +20,16 @@ public:
     void erase_all();
     /// Requires that none of them is there.
     void load(const load_batch& rows);
-    /// `has_begun`: whether the history has.
-    void apply(const table_batch& changes, const batch& in, bool has_begun);
+    /// As of the block of this revision. `has_begun`: whether the history has.
+    void apply(const table_batch& changes, const batch& in, revision_number revision,
+               bool has_begun);
     /// Each row, as of this block, if the table has a history.
     void begin_history(const cursor& at);
 
 private:
     [[nodiscard]] statement& prepared(const std::string& sql);
-    void run_for(const std::string& sql, std::uint32_t id);
-    void change(const row_change& one, const batch& in);
+    void run_for(const std::string& sql, std::int64_t number);
+    void change(const row_change& one, const batch& in, revision_number revision);
     void note(const history_change& one, const batch& in);
     void undo(const history_change& one, archive::bytes_view record);
     void insert_history(archive::bytes_view record, revision_number revision, std::uint32_t serial);

@@ -26,6 +26,9 @@ class ddl {
 public:
     /// Of the sink's own tables: `format` in `types`.
     static constexpr int format = 1;
+    /// The last column of TYPE.removed, which no field can be called: the block in which a row
+    /// moved there.
+    static constexpr std::string_view removed_in = "removed~revision";
 
     explicit ddl(ddl_options how) : how_(std::move(how)) {}
 

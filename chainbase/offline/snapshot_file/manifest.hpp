@@ -1,0 +1,76 @@
+#pragma once
+
+#include <chainbase/object/schema.hpp>
+#include <chainbase/offline/snapshot_file/chunk.hpp>
+#include <undo/fwd.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace chainbase::snapshot_file {
+
+/// A chunk as the manifest lists it.
+struct chunk_entry {
+    node at;
+    std::uint32_t objects = 0;
+    std::uint64_t bytes = 0; ///< of its content
+    sha256_digest digest{};  ///< of its content
+    sha256_digest root{};    ///< of its node
+
+    friend bool operator==(const chunk_entry&, const chunk_entry&) = default;
+};
+
+/// A type as the manifest lists it.
+struct type_entry {
+    type_schema schema;
+    std::uint32_t next_id = 0;
+    bool is_committed = false; ///< by the state root
+    std::uint64_t objects = 0;
+    std::uint64_t archived = 0;   ///< of these, the ones that are only in the archive
+    std::uint32_t row_layout = 0; ///< fingerprint of the archive's rows; 0: there are none
+    std::vector<std::string> archive_keys;
+    unsigned height = 0;
+    sha256_digest root{};
+    std::vector<chunk_entry> chunks; ///< by rising ids
+
+    /// What follows from the chunks: the type's root.
+    [[nodiscard]] sha256_digest computed_root() const;
+};
+
+/// What a snapshot consists of.
+struct manifest {
+    struct block_name {
+        std::uint64_t number = 0;
+        std::string id; ///< hexadecimal
+        friend bool operator==(const block_name&, const block_name&) = default;
+    };
+
+    std::string chain;
+    revision_number revision = 0;
+    std::optional<block_name> block;
+    std::optional<sha256_digest> state_root;
+    std::string archive;           ///< its kind; empty: there is none
+    std::vector<type_entry> types; ///< by name
+
+    /// The bytes of the file.
+    [[nodiscard]] std::string text() const;
+    /// Reads what text() wrote, and checks all that follows from itself: order, places, sums,
+    /// limits, roots of types, and the state root. `file` is its name in messages. Throws
+    /// damaged_error naming file and member, format_error for another version.
+    [[nodiscard]] static manifest of(std::string_view text, const std::string& file);
+
+    /// SHA-256 of text().
+    [[nodiscard]] sha256_digest name() const;
+    /// What the committed types lead to; nothing when there are none.
+    [[nodiscard]] std::optional<sha256_digest> computed_state_root() const;
+    [[nodiscard]] const type_entry* find(std::string_view type) const noexcept;
+    [[nodiscard]] std::uint64_t objects() const noexcept;
+    [[nodiscard]] std::uint64_t bytes() const noexcept; ///< of all contents
+    [[nodiscard]] std::size_t chunks() const noexcept;
+};
+
+} // namespace chainbase::snapshot_file
