@@ -155,6 +155,7 @@ public:
     bool valid() const override { return row_.has_value(); }
     std::uint32_t id() const override { return row_->id(); }
     bytes_view record() const override { return row_->record(); }
+    bytes_view stored() const override { return row_->stored(); }
     void next() override {
         if (row_->id() == UINT32_MAX)
             row_.reset();

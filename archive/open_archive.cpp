@@ -15,6 +15,7 @@ struct no_rows final : row_cursor_source {
     bool valid() const override { return false; }
     std::uint32_t id() const override { return 0; }
     bytes_view record() const override { return {}; }
+    bytes_view stored() const override { return {}; }
     void next() override {}
 };
 

@@ -15,16 +15,20 @@ class pinned_row {
 public:
     /// For stores: `owner` keeps `record` alive.
     pinned_row(std::uint32_t id, bytes_view record, std::shared_ptr<const void> owner) noexcept
-        : id_(id), record_(record), owner_(std::move(owner)) {}
+        : id_(id), stored_(record), record_(record), owner_(std::move(owner)) {}
 
     [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
     [[nodiscard]] bytes_view record() const noexcept { return record_; }
 
-    /// For stores: shows only `part` of what record() was, which the owner keeps alive as well.
+    /// The row as the store keeps it, which may have more than the record (write_batch.hpp).
+    [[nodiscard]] bytes_view stored() const noexcept { return stored_; }
+
+    /// For stores: record() is only `part` of what is stored.
     void narrow(bytes_view part) noexcept { record_ = part; }
 
 private:
     std::uint32_t id_;
+    bytes_view stored_;
     bytes_view record_;
     std::shared_ptr<const void> owner_;
 };
@@ -36,6 +40,7 @@ public:
     [[nodiscard]] virtual bool valid() const = 0;
     [[nodiscard]] virtual std::uint32_t id() const = 0;
     [[nodiscard]] virtual bytes_view record() const = 0;
+    [[nodiscard]] virtual bytes_view stored() const = 0;
     virtual void next() = 0;
 };
 
@@ -63,6 +68,10 @@ public:
 
     /// Valid until next().
     [[nodiscard]] bytes_view record() const { return source_->record(); }
+
+    /// The row as the store keeps it: the record, and the keys that lead to it (write_batch.hpp).
+    /// Valid until next().
+    [[nodiscard]] bytes_view stored() const { return source_->stored(); }
 
     /// Throws io_error or damaged_error when the store cannot be read: the end is never reached by
     /// mistake.

@@ -422,6 +422,7 @@ public:
     bool valid() const override { return entries_.valid(); }
     std::uint32_t id() const override { return entries_.id_in_key(); }
     bytes_view record() const override { return entries_.record(); }
+    bytes_view stored() const override { return entries_.stored(); }
     void next() override { entries_.next(); }
 
 private:

@@ -50,6 +50,7 @@ public:
     bool valid() const override { return row_ != nullptr; }
     std::uint32_t id() const override { return id_; }
     bytes_view record() const override { return *archive::detail::record_of(*row_); }
+    bytes_view stored() const override { return *row_; }
     void next() override {
         if (id_ == UINT32_MAX)
             row_.reset();

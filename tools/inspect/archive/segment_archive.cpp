@@ -95,7 +95,9 @@ pinned_row pin(const row_source& state, const rows::type_rows& of, slot_number s
     const auto copy = std::make_shared<const archive::byte_buffer>(content.begin(), content.end());
     const auto record = archive::detail::record_of(*copy);
     if (!record) fail(state, "row " + std::to_string(number) + " is malformed");
-    return {number, *record, copy};
+    pinned_row row(number, *copy, copy);
+    row.narrow(*record);
+    return row;
 }
 
 words lines_of(std::string_view text) {
@@ -176,6 +178,7 @@ public:
     bool valid() const override { return rows_.valid(); }
     std::uint32_t id() const override { return rows_.front().id(); }
     bytes_view record() const override { return rows_.front().record(); }
+    bytes_view stored() const override { return rows_.front().stored(); }
     void next() override { rows_.next(); }
 
 private:

@@ -66,7 +66,7 @@ struct type_records::in_memory {
         const std::size_t begin = places[number].begin + length_bytes;
         const std::size_t end =
             number + 1 < places.size() ? places[number + 1].begin : records.size();
-        return {places[number].id, bytes_view(records).subspan(begin, end - begin), false};
+        return {places[number].id, bytes_view(records).subspan(begin, end - begin), false, {}};
     }
 };
 
@@ -74,7 +74,8 @@ type_records::type_records(unchanging_state& state, const std::string& type,
                            const archive::store* archive, places where)
     : state_(state), type_(type), schema_(schema_in(state, type)), record_(*schema_) {
     state_.take_turn([&] { end_ = state_.source().of(type_).slots().next_id(); });
-    if (where == places::both) find_table(archive);
+    if (where != places::memory) find_table(archive);
+    has_removed_ = where == places::with_removed;
     if (archive_) find_removed();
 }
 
@@ -166,12 +167,12 @@ void type_records::merge(std::uint32_t begin, std::uint32_t end, const in_memory
     for (auto row = archive_->rows(table_, begin); row.valid() && row.id() < end; row.next()) {
         take_below(row.id());
         const bool is_in_memory = next < memory.places.size() && memory.places[next].id == row.id();
-        if (is_in_memory || std::binary_search(removed_.begin(), removed_.end(), row.id()))
-            continue;
+        const bool is_removed = std::binary_search(removed_.begin(), removed_.end(), row.id());
+        if (is_in_memory || (is_removed && !has_removed_)) continue;
         restored.clear();
         append_row(row.record(), restored);
-        visit({row.id(), restored, true});
-        ++archived;
+        visit({row.id(), restored, true, row.stored().subspan(restored.size()), is_removed});
+        archived += is_removed ? 0 : 1;
     }
     take_below(std::uint64_t{end});
     archived_rows_ += archived;

@@ -45,7 +45,11 @@ private:
 /// Thread-safe.
 class type_records {
 public:
-    enum class places { memory, both };
+    enum class places {
+        memory,
+        both,
+        with_removed, ///< also rows of the archive whose objects were removed
+    };
 
     /// `archive` may be null: there is none. Both must outlive it. Takes turns. Throws usage_error
     /// when there is no such type, damaged_error when the archive lacks rows that the state handed
@@ -59,6 +63,12 @@ public:
     /// Number of objects read.
     [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
     [[nodiscard]] std::uint64_t archived_rows() const noexcept { return archived_rows_; }
+    /// The layout of the rows of the archive that were read, if any were.
+    [[nodiscard]] std::optional<std::uint32_t> row_layout() const noexcept {
+        const std::uint64_t known = row_layout_;
+        if (known == no_layout) return std::nullopt;
+        return static_cast<std::uint32_t>(known);
+    }
 
     /// The records of ids in [begin, end), each preceded by its length, as in
     /// archive/state_digest.hpp. Throws state_changed; schema_error when rows of the archive have
@@ -69,7 +79,9 @@ public:
     struct seen {
         std::uint32_t id;
         archive::bytes_view record;
-        bool is_archived; ///< only in the archive
+        bool is_archived;           ///< only in the archive
+        archive::bytes_view keys{}; ///< of an archived one: how its row ends (write_batch.hpp)
+        bool is_removed = false;    ///< only with places::with_removed
     };
     /// The same records one by one, by rising id; call it outside of turns.
     void each(std::uint32_t begin, std::uint32_t end,
@@ -93,6 +105,7 @@ private:
     const archive::store* archive_ = nullptr; ///< null: no archived rows of the type
     archive::table_id table_{};
     std::vector<std::uint32_t> removed_; ///< rising: their rows are obsolete
+    bool has_removed_ = false;           ///< they are visited
     std::atomic<std::uint64_t> row_layout_{no_layout};
     std::atomic<std::uint64_t> rows_{0};
     std::atomic<std::uint64_t> archived_rows_{0};
