@@ -107,6 +107,7 @@ public:
 private:
     void wait_for(std::unique_lock<std::mutex>& lock, bool on_storage);
     void require_on_storage();
+    void wait_for_redo_log() noexcept;
     void run();
     void answer(std::uint64_t& done, std::uint64_t asked);
     [[nodiscard]] bool work();
@@ -190,6 +191,7 @@ writer::writing::writing(database& of, const writer_options& how)
 }
 
 writer::writing::~writing() {
+    wait_for_redo_log();
     {
         const std::lock_guard lock(mutex_);
         is_stopping_ = true;
@@ -227,6 +229,18 @@ void writer::writing::wait_for(std::unique_lock<std::mutex>& lock, bool on_stora
 void writer::writing::require_on_storage() {
     std::unique_lock lock(mutex_);
     if (is_writing_) wait_for(lock, /*on_storage=*/true);
+}
+
+/// Followers are shown the last blocks only when these are on storage.
+void writer::writing::wait_for_redo_log() noexcept {
+    try {
+        {
+            const std::lock_guard lock(mutex_);
+            if (is_abandoned_ || !is_writing_) return;
+        }
+        if (of_.checkpoints().redo) of_.wait_until_durable();
+    } catch (const std::exception&) { // who closes the state is told; followers see less
+    }
 }
 
 void writer::writing::before_commit(revision_number newest, std::uint32_t serial) noexcept {

@@ -410,6 +410,29 @@ TEST_CASE("a follower begins anew where the feed does not go on") {
     CHECK(n.catches_up(one));
 }
 
+TEST_CASE("the last block is shown when the state is closed, however late it is on storage") {
+    const scratch_folder folder;
+    const std::string state = folder / "state";
+    open_options how;
+    how.durability = durability::commit;
+    database db(state, how);
+    db.add_type<account>("account");
+    keeper one(state);
+    for (std::uint64_t number = 1; number <= 20; ++number) {
+        writer told(db);
+        if (number == 1) one.begin(taken(state), {});
+        session now = db.start_session();
+        db.create<account>([&](account& made) {
+            made.name = std::string_view(std::to_string(number));
+            made.number = number;
+        });
+        now.push();
+    } // each writer ends before the redo log is on storage
+    one.read();
+    CHECK(one.all().revision() == db.revision());
+    db.close();
+}
+
 TEST_CASE("nothing is written while nobody follows") {
     random_source random(test_seed(950));
     node n(20);
