@@ -32,15 +32,22 @@ struct chunk_row {
     archive::bytes_view record;
     bool is_archived = false;
     archive::bytes_view keys{}; ///< archived: as the row of a store ends
+
+    /// What it takes in a content.
+    [[nodiscard]] std::uint64_t bytes() const noexcept {
+        return 2 * sizeof(std::uint32_t) + record.size() +
+               (is_archived ? sizeof(std::uint32_t) + keys.size() : 0);
+    }
 };
 
 /// The content of a chunk, as FORMAT.md has it: rows, one appended after the other.
 class chunk_content {
 public:
-    /// Requires a rising id. Throws limit_error for a record of most_row_bytes or more.
+    /// Requires a rising id. Throws limit_error for a row of more than most_row_bytes.
     void add(const chunk_row& one);
     /// Appends all of `next`, whose ids are higher.
     void add(const chunk_content& next);
+    void reserve(std::uint64_t bytes) { bytes_.reserve(bytes); }
     void clear() noexcept;
 
     [[nodiscard]] archive::bytes_view bytes() const noexcept { return bytes_; }
@@ -54,12 +61,13 @@ private:
 };
 
 /// Calls visit(row) for each row of a content. Throws damaged_error, naming the offset, when it is
-/// none: `of` says whose it is in messages.
+/// none (rows that are cut, or not of rising ids), and what `visit` throws. `of` says whose it is
+/// in messages.
 void each_row(archive::bytes_view content, const std::string& of,
               const std::function<void(const chunk_row&)>& visit);
 
 /// The root of the node, which has these rows. Throws damaged_error as each_row, and for rows that
-/// are not of the node or not of rising ids.
+/// are not of the node.
 [[nodiscard]] sha256_digest root_of(archive::bytes_view content, node at, const std::string& of);
 
 /// The bytes of a chunk's file.
@@ -68,5 +76,7 @@ void each_row(archive::bytes_view content, const std::string& of,
 /// damaged_error, naming `of`, when they are not a chunk of such a length.
 [[nodiscard]] archive::byte_buffer unpacked(archive::bytes_view file, std::uint64_t bytes,
                                             const std::string& of);
+/// The most bytes that the file of a content of `bytes` has.
+[[nodiscard]] std::uint64_t most_file_bytes(std::uint64_t bytes) noexcept;
 
 } // namespace chainbase::snapshot_file
