@@ -130,4 +130,80 @@ inline std::size_t require_rows_kept(filled_database& one, random_source& random
     return hidden.size();
 }
 
+/// Requires counters. Who is not where the cursor is changes nothing; returns what he is told.
+inline std::string require_fenced(filled_database& one) {
+    one.begin(cursor_at(10, 1, false));
+    batch first;
+    put(first, counter(), 1, counter_record(1, 1));
+    one.apply(first, cursor_at(20, 2));
+    one.now.since = 2;
+    const auto second = one.another();
+    std::string message;
+    const auto refused = [&](const cursor& from) {
+        batch more;
+        put(more, counter(), 2, counter_record(2, 2));
+        message = message_of<fenced_error>([&] { second->apply(more, from, cursor_at(30, 3)); });
+        CHECK(message.find(second->name()) == 0);
+        CHECK(message.find("another sink follows into this database") != std::string::npos);
+        CHECK(message.find("position 20") != std::string::npos);
+        CHECK(one.another()->where()->at == one.now.at);
+        CHECK(rows_of(*one.link, counter()).size() == 1);
+    };
+    refused(cursor_at(10, 1));
+    refused(cursor_at(30, 3));
+    cursor other_epoch = one.now;
+    other_epoch.epoch = 2;
+    refused(other_epoch);
+    cursor without_feed = one.now;
+    without_feed.at.reset();
+    refused(without_feed);
+
+    const load_batch rows{&counter(), {{0, 12}}, counter_record(5, 5)};
+    CHECK_THROWS_AS(one.link->load(rows), fenced_error); // it is ready
+    CHECK_THROWS_AS(second->begin_bootstrap(std::nullopt, cursor_at(0, 0, false), {}, ""),
+                    fenced_error);
+    CHECK_THROWS_AS(second->begin_bootstrap(without_feed, cursor_at(0, 0, false), {}, ""),
+                    fenced_error);
+    CHECK(rows_of(*one.link, counter()).size() == 1);
+    CHECK(one.link->catalogue() == "the catalogue");
+
+    cursor again = cursor_at(40, 4, false);
+    again.epoch = 2;
+    one.begin(again);
+    one.link->load(rows);
+    again.epoch = 3;
+    const table* const tables[] = {&counter()};
+    second->begin_bootstrap(second->where(), again, tables, "");
+    CHECK_THROWS_AS(one.link->load(rows), fenced_error); // that of another sink
+    CHECK_NOTHROW(second->load(rows));
+    return message;
+}
+
+/// Requires counters. `removed`: the name of counter.removed in SQL.
+template <typename Session>
+void require_removed_emptied(filled_database& one, Session& other, const std::string& removed) {
+    one.begin(cursor_at(10, 1, false));
+    batch all;
+    for (std::uint32_t id = 0; id < 4; ++id)
+        put(all, counter(), id, counter_record(id, 1));
+    one.apply(all, cursor_at(20, 2));
+    for (std::uint32_t id = 0; id < 3; ++id) { // in the blocks 3, 4, 5
+        batch hides;
+        change(hides, counter(), id, row_change::kind::hide);
+        one.apply(hides);
+    }
+    const auto ids = [&] { return other.run("SELECT id FROM " + removed + " ORDER BY id"); };
+    CHECK(ids() == std::vector<std::string>{"0", "1", "2"});
+    batch told;
+    told.tables.push_back({&counter(), {}, {}});
+    told.tables.back().irreversible = 4;
+    one.apply(told);
+    CHECK(ids() == std::vector<std::string>{"2"});
+    batch popped;
+    change(popped, counter(), 2, row_change::kind::restore);
+    one.apply(popped);
+    CHECK(ids().empty());
+    CHECK(rows_of(*one.link, counter()).size() == 2);
+}
+
 } // namespace chainbase::test

@@ -45,6 +45,14 @@ TEST_CASE_METHOD(seeded, "rows of every kind come back from a server as they wer
     CHECK(other.run("SELECT count(*) FROM " + one.table_called("thing.removed")).front() == "0");
 }
 
+TEST_CASE("rows that moved to TYPE.removed are deleted when they cannot come back to a server") {
+    clusters* const servers = clusters::shared();
+    if (!servers) return;
+    filled_schema one(servers->dsn(), {&counter()});
+    other_session other(servers->dsn());
+    require_removed_emptied(one, other, one.table_called("counter.removed"));
+}
+
 TEST_CASE("values in a server are what the page says") {
     clusters* const servers = clusters::shared();
     if (!servers) return;
@@ -151,46 +159,7 @@ TEST_CASE("who is not where the server's cursor is changes nothing") {
     clusters* const servers = clusters::shared();
     if (!servers) return;
     filled_schema one(servers->dsn(), {&counter()});
-    one.begin(cursor_at(10, 1, false));
-    one.apply(counters(1, 2, 1), cursor_at(20, 2));
-    one.now.since = 2;
-    const auto second = one.another();
-    const auto refused = [&](const cursor& from) {
-        const std::string message = message_of<fenced_error>(
-            [&] { second->apply(counters(2, 3, 2), from, cursor_at(30, 3)); });
-        CHECK(message.find("position 20") != std::string::npos);
-        CHECK(message.find("CB001") != std::string::npos);
-        CHECK(message.find(second->name()) == 0);
-        CHECK(one.link->where() == one.now);
-        CHECK(rows_of(*one.link, counter()).size() == 1);
-    };
-    refused(cursor_at(10, 1));
-    refused(cursor_at(30, 3));
-    cursor other_epoch = one.now;
-    other_epoch.epoch = 2;
-    refused(other_epoch);
-    cursor without_feed = one.now;
-    without_feed.at.reset();
-    refused(without_feed);
-
-    const load_batch rows{&counter(), {{0, 12}}, counter_record(5, 5)};
-    CHECK_THROWS_AS(one.link->load(rows), fenced_error); // it is ready
-    CHECK_THROWS_AS(second->begin_bootstrap(std::nullopt, cursor_at(0, 0, false), {}, ""),
-                    fenced_error);
-    CHECK_THROWS_AS(second->begin_bootstrap(without_feed, cursor_at(0, 0, false), {}, ""),
-                    fenced_error);
-    CHECK(rows_of(*one.link, counter()).size() == 1);
-    CHECK(one.link->catalogue() == "the catalogue");
-
-    cursor again = cursor_at(40, 4, false);
-    again.epoch = 2;
-    one.begin(again);
-    one.link->load(rows);
-    again.epoch = 3;
-    const table* const tables[] = {&counter()};
-    second->begin_bootstrap(second->where(), again, tables, "");
-    CHECK_THROWS_AS(one.link->load(rows), fenced_error); // that of another sink
-    CHECK_NOTHROW(second->load(rows));
+    CHECK(require_fenced(one).find("CB001") != std::string::npos);
 }
 
 TEST_CASE("of sinks that apply at once each step is one's alone") {

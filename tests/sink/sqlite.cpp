@@ -2,9 +2,9 @@
 #include <tools/sink/database.hpp>
 
 #include <catch2/catch.hpp>
-#include <sqlite3.h>
 #include <tests/sink/filled_database.hpp>
 #include <tests/sink/naive_chain.hpp>
+#include <tests/sink/other_program.hpp>
 #include <tests/sink/random_records.hpp>
 #include <tests/support/lowered_limit.hpp>
 #include <tests/support/seeded.hpp>
@@ -24,40 +24,6 @@ using namespace chainbase::sink;
 using namespace chainbase::test;
 
 namespace {
-
-/// SQL in a file, as another program runs it.
-class other_program {
-public:
-    explicit other_program(const std::string& file) {
-        REQUIRE(sqlite3_open(file.c_str(), &db_) == SQLITE_OK);
-        sqlite3_busy_timeout(db_, 5'000);
-    }
-    ~other_program() { sqlite3_close(db_); }
-    other_program(const other_program&) = delete;
-    other_program& operator=(const other_program&) = delete;
-
-    /// The rows, their values between `|`.
-    std::vector<std::string> run(const std::string& sql) {
-        std::vector<std::string> rows;
-        char* message = nullptr;
-        const auto add = [](void* to, int count, char** values, char**) {
-            std::string row;
-            for (int i = 0; i < count; ++i)
-                row += (i == 0 ? "" : "|") + std::string(values[i] ? values[i] : "NULL");
-            static_cast<std::vector<std::string>*>(to)->push_back(row);
-            return 0;
-        };
-        const int code = sqlite3_exec(db_, sql.c_str(), add, &rows, &message);
-        const std::string problem = message ? message : "";
-        sqlite3_free(message);
-        CAPTURE(sql, problem);
-        REQUIRE(code == SQLITE_OK);
-        return rows;
-    }
-
-private:
-    sqlite3* db_ = nullptr;
-};
 
 link_options options_of(const std::vector<std::string>& history = {}) {
     return {.tables = ddl({dialect::sqlite, "chainbase", history})};
@@ -107,6 +73,12 @@ TEST_CASE_METHOD(seeded, "rows of every kind come back from a file as they were"
     one.begin(again);
     CHECK(rows_of(*one.link, thing()).empty());
     CHECK(other.run("SELECT count(*) FROM \"thing.removed\"").front() == "0");
+}
+
+TEST_CASE("rows that moved to TYPE.removed are deleted when they cannot come back to a file") {
+    filled one({&counter()});
+    other_program other(one.file());
+    require_removed_emptied(one, other, "\"counter.removed\"");
 }
 
 TEST_CASE("values are what the page says") {
@@ -160,47 +132,7 @@ TEST_CASE("values are what the page says") {
 
 TEST_CASE("who is not where the cursor is changes nothing") {
     filled one({&counter()});
-    one.begin(cursor_at(10, 1, false));
-    batch changes;
-    put(changes, counter(), 1, counter_record(1, 1));
-    one.apply(changes, cursor_at(20, 2));
-    const auto second = one.another();
-    const auto refused = [&](const cursor& from) {
-        batch more;
-        put(more, counter(), 2, counter_record(2, 2));
-        const std::string message =
-            message_of<fenced_error>([&] { second->apply(more, from, cursor_at(30, 3)); });
-        CHECK(message.find("position 20") != std::string::npos);
-        CHECK(one.link->where() == one.now);
-        CHECK(rows_of(*one.link, counter()).size() == 1);
-    };
-    refused(cursor_at(10, 1));
-    refused(cursor_at(30, 3));
-    cursor other_epoch = one.now;
-    other_epoch.epoch = 2;
-    refused(other_epoch);
-    cursor without_feed = one.now;
-    without_feed.at.reset();
-    refused(without_feed);
-
-    load_batch rows{&counter(), {{0, 12}}, counter_record(5, 5)};
-    CHECK_THROWS_AS(one.link->load(rows), fenced_error); // it is ready
-    CHECK_THROWS_AS(second->begin_bootstrap(std::nullopt, cursor_at(0, 0, false), {}, ""),
-                    fenced_error);
-    CHECK_THROWS_AS(second->begin_bootstrap(without_feed, cursor_at(0, 0, false), {}, ""),
-                    fenced_error);
-    CHECK(rows_of(*one.link, counter()).size() == 1);
-    CHECK(one.link->catalogue() == "the catalogue");
-
-    cursor again = cursor_at(40, 4, false);
-    again.epoch = 2;
-    one.begin(again);
-    one.link->load(rows);
-    again.epoch = 3;
-    const table* const tables[] = {&counter()};
-    second->begin_bootstrap(second->where(), again, tables, "");
-    CHECK_THROWS_AS(one.link->load(rows), fenced_error); // that of another sink
-    CHECK_NOTHROW(second->load(rows));
+    (void)require_fenced(one);
 }
 
 TEST_CASE("a transaction that fails midway has done nothing") {
@@ -344,72 +276,14 @@ TEST_CASE("tables of any name have rows") {
 
 // --- history -------------------------------------------------------------------------------------
 
-namespace {
-
-const std::string history = "\"counter.history\"";
-
-} // namespace
-
 TEST_CASE_METHOD(seeded, "a history has the rows of each block since the bootstrap") {
     filled one({&counter()}, {"counter"});
-    constexpr revision_number since = 100;
-    one.begin(cursor_at(10, since - 2, false));
-    naive_chain chain(random, since);
-    // What is told before the rows are those of a block is no history.
-    batch first;
-    first.tables.push_back({&counter(), {}, {}});
-    for (const auto& [id, number] : chain.states().at(since)) {
-        put(first, counter(), id, counter_record(id, number));
-        const row_change& change = first.tables.back().changes.back();
-        first.tables.back().history.push_back(
-            {history_change::kind::begin, id, since - 1, 1, change.begin, change.end});
-    }
-    one.apply(first, cursor_at(20, since - 1, false));
-    if (random.one_in(2))
-        one.apply({}, cursor_at(30, since));
-    else {
-        first = {};
-        put(first, counter(), 0, counter_record(0, 0));
-        one.apply(first, cursor_at(30, since));
-    }
     other_program other(one.file());
-    CHECK(as_of(other, history, since) == chain.states().at(since));
-    for (std::uint64_t steps = short_test_operations(150); steps != 0; --steps) {
-        batch changes;
-        for (std::uint32_t entries = 1 + random.below(4); entries != 0; --entries)
-            chain.step(changes);
-        std::ranges::sort(changes.tables.front().changes, {}, &row_change::id);
-        one.apply(changes);
-        for (const auto& [revision, rows] : chain.states())
-            REQUIRE(as_of(other, history, revision) == rows);
-        REQUIRE(as_of(other, history, chain.head() + 1'000) == chain.states().rbegin()->second);
-        if (steps % 20 == 0) one.link = one.another();
-    }
+    (void)require_histories_kept(one, other, "\"counter.history\"", random);
 }
 
 TEST_CASE("a pop of the block that a history began with leaves the rows of the one before") {
     filled one({&counter()}, {"counter"});
-    one.begin(cursor_at(10, 5, false));
-    batch changes;
-    put(changes, counter(), 1, counter_record(1, 100));
-    put(changes, counter(), 2, counter_record(2, 200));
-    one.apply(changes, cursor_at(20, 5));
-    changes = {};
-    put(changes, counter(), 1, counter_record(1, 99));
-    change(changes, counter(), 2, row_change::kind::erase);
-    changes.tables.front().history = {{history_change::kind::undo, 1, 5, 1, 0, 12},
-                                      {history_change::kind::undo, 2, 5, 1, 0, 0}};
-    one.apply(changes);
     other_program other(one.file());
-    CHECK(as_of(other, history, 4) == numbers{{1, 99}});
-    changes = {};
-    put(changes, counter(), 1, counter_record(1, 98));
-    changes.tables.front().history = {{history_change::kind::undo, 1, 4, 1, 0, 12}};
-    one.apply(changes);
-    CHECK(as_of(other, history, 3) == numbers{{1, 98}});
-    CHECK(as_of(other, history, 4) == numbers{{1, 98}});
-    other.run("SELECT 1");
-    CHECK(other.run("SELECT count(*) FROM \"counter.history\"").front() == "1");
-    one.begin(cursor_at(10, 5, false));
-    CHECK(other.run("SELECT count(*) FROM \"counter.history\"").front() == "0");
+    require_history_begun_earlier(one, other, "\"counter.history\"");
 }

@@ -40,8 +40,8 @@ bool changes::stands_alone(const known_tables& tables, const entry& one) {
 }
 
 void changes::add(const entry& one) {
+    if (!has_begun_) begin_with(one);
     if (one.what == entry::kind::irreversible) return empty_removed(one.revision);
-    if (!std::exchange(has_begun_, true)) begin_with(one.revision);
     for (const object_change& each : one.changes)
         if (const auto removed = removed_by(tables_, one, each))
             move_removed(one, *removed);
@@ -98,10 +98,11 @@ void changes::move_removed(const entry& in, const removed_object& one) {
     if (!one.is_back) removed_[&to] = in.revision;
 }
 
-/// Before this revision rows may have moved that are not known here.
-void changes::begin_with(revision_number revision) {
+/// Rows may have moved in the blocks before.
+void changes::begin_with(const entry& first) {
+    has_begun_ = first.what != entry::kind::irreversible;
     for (const table* one : tables_.all())
-        if (tables_.has_removed(*one)) removed_[one] = revision;
+        if (tables_.has_removed(*one)) removed_[one] = has_begun_ ? first.revision : INT64_MAX;
 }
 
 /// What was removed up to this block does not come back.

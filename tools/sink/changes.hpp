@@ -51,7 +51,7 @@ private:
     void change(const feed::entry& in, const feed::object_change& one);
     void note_history(const feed::entry& in, const feed::object_change& one, const table& to);
     void move_removed(const feed::entry& in, const removed_object& one);
-    void begin_with(revision_number revision);
+    void begin_with(const feed::entry& first);
     void empty_removed(revision_number irreversible);
     void put(table_batch& to, std::uint32_t id, archive::bytes_view record);
 

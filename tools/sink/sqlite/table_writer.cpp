@@ -86,10 +86,10 @@ void table_writer::change(const row_change& one, const batch& in, revision_numbe
     case row_change::kind::erase:
         return erase(name_);
     case row_change::kind::hide: {
-        statement& hide = prepared(fmt::format("INSERT OR REPLACE INTO {} ({}, \"{}\") SELECT {}, "
-                                               "? FROM {} WHERE {} = ?",
-                                               removed_, columns_, ddl::removed_in, columns_, name_,
-                                               id_));
+        statement& hide =
+            prepared(fmt::format("INSERT OR REPLACE INTO {} ({}, \"{}\") SELECT {}, "
+                                 "? FROM {} WHERE {} = ?",
+                                 removed_, columns_, ddl::removed_in, columns_, name_, id_));
         hide.bind(0, revision);
         hide.bind(1, std::int64_t{one.id});
         hide.run();

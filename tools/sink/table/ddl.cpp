@@ -185,8 +185,7 @@ std::vector<std::string> ddl::create(const table& of, std::size_t distribution,
             all.push_back(distributed(name, of.columns()[distribution].name));
     };
     add(name_of(of), "", key);
-    if (with_removed)
-        add(removed_of(of), fmt::format(", \"{}\" bigint NOT NULL", removed_in), key);
+    if (with_removed) add(removed_of(of), fmt::format(", \"{}\" bigint NOT NULL", removed_in), key);
     if (has_history(of)) {
         require_no_other_history(of);
         add(history_of(of),
