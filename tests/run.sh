@@ -7,8 +7,9 @@
 #                                     undefined-behaviour sanitizers; random tests are shorter there
 #     tests/run.sh --all              release; all under these sanitizers; those where threads meet
 #                                     under the thread sanitizer; the fuzz targets, for about a
-#                                     minute; hostile sequences, a minute for each surface; clang;
-#                                     a build without unity; every header alone
+#                                     minute; hostile sequences, a minute for each surface; 1,000
+#                                     kills of chainbase-sink, its servers and its node; clang; a
+#                                     build without unity; every header alone
 #     tests/run.sh ... --soak         randomized tests run 50 million operations each, each fuzz
 #                                     target, hostile surface and tools/soak.sh an hour: hours
 #
@@ -116,6 +117,12 @@ if [ $soak = yes ]; then
     CHAINBASE_BIN=$PWD/build/release/bin tools/soak.sh --minutes 60 --folder "$scratch" ||
         said=FAILED failed=1
     summaries+=("soak: $said")
+fi
+if [ $tier = all ]; then
+    said=passed
+    CHAINBASE_BIN=$PWD/build/release/bin TMPDIR=$scratch /usr/bin/python3 -B tests/programs/sink_kills.py \
+        ${CHAINBASE_TEST_SEED:+--seed "$CHAINBASE_TEST_SEED"} || said=FAILED failed=1
+    summaries+=("kills of the sink: $said")
 fi
 if [ $tier = sanitize-engine ]; then
     sanitized

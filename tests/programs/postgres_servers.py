@@ -89,14 +89,16 @@ def _free_port():
 
 
 class Server:
-    """A cluster in a folder, copied from a template; not started yet."""
+    """A cluster in a folder, copied from a template unless it is there; not started yet."""
 
     def __init__(self, folder, template, options=None, durable=False):
         self.folder, self.data, self.log = folder, folder / "data", folder / "log"
         self.port, self._process, self._mounted = _free_port(), None, []
         self._hot = "on"
+        if self.data.exists():
+            return
         folder.mkdir(mode=0o700)
-        subprocess.run(["cp", "-a", template, self.data], check=True)
+        subprocess.run(["cp", "-a", template(), self.data], check=True)
         _give_to_server(folder)
         settings = {**_USUAL, **(_DURABLE if durable else {}), **(options or {})}
         with open(self.data / "postgresql.conf", "a") as file:
@@ -215,14 +217,14 @@ class Server:
         self._mounted.append(folder)
         return folder
 
-    def sql(self, text, database="postgres"):
+    def sql(self, text, database="postgres", form="-At"):
         """What psql prints, one line a row."""
-        call = [f"{_programs()}/psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d"]
+        call = [f"{_programs()}/psql", "-Xq", form, "-v", "ON_ERROR_STOP=1", "-d"]
         call += [f"{self.dsn} dbname={database}", "-c", text]
         environment = {**os.environ, "PGOPTIONS": "-c default_transaction_read_only=off"}
         done = subprocess.run(call, capture_output=True, text=True, env=environment)
         assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
+        return done.stdout.strip("\n")
 
     def close(self):
         self.kill()
@@ -254,19 +256,20 @@ class Server:
 class Servers:
     """Clusters that run, until it is closed. `options`: settings, as of postgresql.conf.
 
-    `folder`: made if it is not there; without it a new one, which is removed at the end."""
+    `folder`: stays, with the clusters, which the next object of this folder starts again; made if it
+    is not there. Without it a new one, which is removed at the end."""
 
     def __init__(self, count=1, folder=None, options=None, durable=False):
         assert not missing(), missing()
         self._is_own = folder is None
-        self.folder = Path(folder or tempfile.mkdtemp(prefix="chainbase-pg-", dir=_memory()))
+        self.folder = Path(folder or tempfile.mkdtemp(prefix="chainbase-pg-", dir=scratch_parent()))
+        self.folder = self.folder.resolve()
         self.folder.mkdir(parents=True, exist_ok=True)
         self._let_through(self.folder)
         self._all = []
         try:
-            template = self._template()
             for number in range(count):
-                self._all.append(Server(self.folder / str(number), template, options, durable))
+                self._all.append(Server(self.folder / str(number), self._template, options, durable))
                 self._all[-1].start()
         except BaseException:
             self.close()
@@ -290,16 +293,16 @@ class Servers:
 
     def close(self):
         for one in self._all:
+            if not self._is_own:
+                one.stop()
             one.close()
-        if self._is_own:
-            shutil.rmtree(self.folder, ignore_errors=True)
-        else:
-            for folder in (*(one.folder for one in self._all), self.folder / "template"):
-                shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(self.folder if self._is_own else self.folder / "template", ignore_errors=True)
 
     def _template(self):
         """initdb takes seconds, a copy of its folder does not."""
         made = self.folder / "template"
+        if made.exists():
+            return made
         made.mkdir(mode=0o700)
         _give_to_server(made)
         call = [f"{_programs()}/initdb", "-D", made, "-U", "postgres", "--encoding=UTF8"]
@@ -320,7 +323,8 @@ class Servers:
                 each.chmod((mode & 0o7777) | 0o011)
 
 
-def _memory():
+def scratch_parent():
+    """Where folders are made unless one is named."""
     if os.environ.get("TMPDIR"):
         return os.environ["TMPDIR"]
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir()
