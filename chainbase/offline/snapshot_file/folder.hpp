@@ -5,41 +5,53 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
+namespace chainbase {
+class disk;
+}
+
 namespace chainbase::snapshot_file {
 
-/// A snapshot being written: chunks in any order, then the manifest. Killed before that, the folder
-/// is no snapshot, and the next one in it goes on: chunks that are there and right are not written
-/// again.
+/// A snapshot being written: chunks in any order, then the manifest. After a kill or an exception
+/// before that the folder is no snapshot, and the next writer in it goes on: chunks that are there
+/// and right are not written again.
 ///
-/// put() is thread-safe.
+/// Beside manifest and chunks the folder has, until it is whole, files that end with `.new`, and
+/// `lock`. It is a private_folder; who publishes it may give others access, since a reader trusts
+/// nothing in it.
+///
+/// put() and so_far() are thread-safe.
 class folder_writer {
 public:
-    /// Makes `folder` if it is not there. With `base`, chunks that this whole snapshot has are not
-    /// written here: it has to be at hand to read this one. Throws usage_error when a whole
-    /// snapshot is in `folder`, or something else, io_error, what folder_reader throws about
-    /// `base`.
+    /// Makes `folder` if it is not there. With `base`, chunks of that whole snapshot whose files
+    /// lie in it are not written here: it has to be at hand to read this one. `on`: another disk
+    /// than the system's, for tests. Throws usage_error when a whole snapshot is in `folder`, or
+    /// something else (nothing in it is touched), locked_error while another process writes it;
+    /// io_error, access_error, and what folder_reader throws about `base`.
     explicit folder_writer(std::filesystem::path folder,
-                           const std::optional<std::filesystem::path>& base = std::nullopt);
+                           const std::optional<std::filesystem::path>& base = std::nullopt,
+                           disk* on = nullptr);
 
-    /// Writes a chunk, durably at the latest with finish(), reads it back and compares. Returns how
-    /// the manifest lists it. Throws io_error, out_of_space_error, damaged_error when what was read
-    /// is not what was written.
+    /// Writes a chunk, reads it back and compares. Its content is on storage when it returns, its
+    /// name after finish(). Returns how the manifest lists it. After an exception it can be called
+    /// again. Throws io_error, out_of_space_error, damaged_error when what was read is not what was
+    /// written.
     chunk_entry put(const piece& one);
-    /// Writes the manifest, and brings all to storage. Removes chunks that an earlier call left and
-    /// that this snapshot does not have. Throws io_error, out_of_space_error.
+    /// Writes the manifest, and brings all to storage; removes files of an earlier call that this
+    /// snapshot does not have. Nothing is put afterwards. Throws usage_error, saying what, when the
+    /// manifest is none that manifest::of() reads, or has a chunk that is neither put nor in the
+    /// base; io_error, out_of_space_error: then it is no snapshot yet, and finish() can be called
+    /// again.
     void finish(const manifest& all);
 
     struct figures {
         std::uint64_t written = 0;       ///< chunks
         std::uint64_t written_bytes = 0; ///< compressed
-        std::uint64_t kept = 0;          ///< were there, from an earlier call or the base
+        std::uint64_t kept = 0; ///< were there: from an earlier call, another type, the base
     };
     [[nodiscard]] figures so_far() const;
 
@@ -51,8 +63,9 @@ private:
 /// A whole snapshot that is read. Thread-safe.
 class folder_reader {
 public:
-    /// Chunks that are not in `folder` are looked for in `others`. Throws io_error, and what
-    /// manifest::of throws; usage_error when there is no whole snapshot.
+    /// Chunks that are not in `folder` are looked for in `others`, in their order. Whose the files
+    /// are and who may change them is not looked at. Throws io_error, and what manifest::of throws;
+    /// usage_error when there is no whole snapshot.
     explicit folder_reader(std::filesystem::path folder,
                            std::vector<std::filesystem::path> others = {});
 
@@ -60,7 +73,7 @@ public:
     [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
 
     /// The content of a chunk, verified: its digest, its rows, and its root. Throws io_error when
-    /// no folder has it, damaged_error; both name type, ids and file.
+    /// no folder has it or it cannot be read, damaged_error; both name type, ids and file.
     [[nodiscard]] archive::byte_buffer content(const type_entry& of, const chunk_entry& one) const;
     /// The file of a chunk; nothing: it is nowhere.
     [[nodiscard]] std::optional<std::filesystem::path> file_of(const chunk_entry& one) const;

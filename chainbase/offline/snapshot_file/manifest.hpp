@@ -13,6 +13,9 @@
 
 namespace chainbase::snapshot_file {
 
+/// Bytes of a manifest.
+inline constexpr std::uint64_t most_manifest_bytes = std::uint64_t{256} << 20;
+
 /// A chunk as the manifest lists it.
 struct chunk_entry {
     node at;
@@ -36,6 +39,8 @@ struct type_entry {
     unsigned height = 0;
     sha256_digest root{};
     std::vector<chunk_entry> chunks; ///< by rising ids
+    /// Of rows that the archive still has of objects that were removed; not in the tree.
+    std::vector<chunk_entry> removed;
 
     /// What follows from the chunks: the type's root.
     [[nodiscard]] sha256_digest computed_root() const;
@@ -59,8 +64,9 @@ struct manifest {
     /// The bytes of the file.
     [[nodiscard]] std::string text() const;
     /// Reads what text() wrote, and checks all that follows from itself: order, places, sums,
-    /// limits, roots of types, and the state root. `file` is its name in messages. Throws
-    /// damaged_error naming file and member, format_error for another version.
+    /// limits, roots of types, and the state root. There is one text of a manifest: another one of
+    /// the same meaning is refused, too. `file` is its name in messages. Throws damaged_error
+    /// naming file and member, format_error for another version.
     [[nodiscard]] static manifest of(std::string_view text, const std::string& file);
 
     /// SHA-256 of text().
