@@ -1,5 +1,5 @@
 #include <pool_allocator/base/background_thread.hpp>
-#include <tools/inspect/rows/ordered_chunks.hpp>
+#include <pool_allocator/base/in_order.hpp>
 
 #include <algorithm>
 #include <condition_variable>
@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-namespace chainbase::inspect {
+namespace chainbase {
 
 namespace {
 
@@ -90,4 +90,4 @@ void in_order(std::size_t count, unsigned threads, const std::function<void(std:
         take(all.next());
 }
 
-} // namespace chainbase::inspect
+} // namespace chainbase

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace chainbase::inspect {
+namespace chainbase {
 
 /// Calls `make(number)` for 0 to `count` - 1 in `threads` threads, several at once, and
 /// `take(number)` in this thread, in order, each after its make(). At most four per thread wait to
@@ -27,4 +27,4 @@ void made_in_order(std::size_t count, unsigned threads, const Make& make, const 
         });
 }
 
-} // namespace chainbase::inspect
+} // namespace chainbase

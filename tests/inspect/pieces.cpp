@@ -1,5 +1,5 @@
 // Pieces that several threads make, taken in order.
-#include <tools/inspect/rows/ordered_chunks.hpp>
+#include <pool_allocator/base/in_order.hpp>
 
 #include <catch2/catch.hpp>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-using chainbase::inspect::made_in_order;
+using chainbase::made_in_order;
 
 namespace {
 

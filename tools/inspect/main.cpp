@@ -51,6 +51,8 @@ constexpr verb_entry verbs[] = {
      inspect::declare_serve, "serve state"},
     {"backup", "Copy a state as of its newest block, without stopping who writes it",
      inspect::declare_backup, "backup state --to copy"},
+    {"snapshot", "Write, verify, load and compare files of a state that can be proven",
+     inspect::declare_snapshot, ""},
     {"compact", "Make the segment anew, without its free space", inspect::declare_compact,
      "compact state --dry-run"},
     {"resize", "Change how far the files of a state can grow", inspect::declare_resize,

@@ -34,6 +34,7 @@ void declare_undo(command& verb);
 void declare_locks(command& verb);
 void declare_serve(command& verb);
 void declare_backup(command& verb);
+void declare_snapshot(command& verb);
 void declare_compact(command& verb);
 void declare_resize(command& verb);
 void declare_warm(command& verb);

@@ -1,7 +1,7 @@
 #include <archive/state_digest.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/in_order.hpp>
 #include <tools/inspect/archive/segment_archive.hpp>
-#include <tools/inspect/rows/ordered_chunks.hpp>
 #include <tools/inspect/rows/row_source.hpp>
 #include <tools/inspect/rows/type_records.hpp>
 #include <tools/inspect/state/schema.hpp>

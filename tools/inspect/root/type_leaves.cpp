@@ -1,7 +1,7 @@
 #include <chainbase/state_root/sha256.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/in_order.hpp>
 #include <tools/inspect/root/type_leaves.hpp>
-#include <tools/inspect/rows/ordered_chunks.hpp>
 #include <tools/progress.hpp>
 
 #include <algorithm>

@@ -1,0 +1,350 @@
+#include <archive/open_archive.hpp>
+#include <archive/record/described_record.hpp>
+#include <archive/record/integers.hpp>
+#include <archive/rocksdb/store.hpp>
+#include <archive/write_batch.hpp>
+#include <chainbase/database.hpp>
+#include <chainbase/offline/snapshot_file/loading.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
+#include <pool_allocator/base/in_order.hpp>
+#include <pool_allocator/base/private_folder.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace chainbase::snapshot_file {
+
+namespace fs = std::filesystem;
+using archive::bytes_view;
+
+namespace {
+
+constexpr std::size_t rows_in_batch = 20'000; // sorted files of their own
+constexpr std::size_t bytes_in_batch = std::size_t{16} << 20;
+constexpr std::size_t tables_at_once = 64;
+
+/// A type of the new state, and the one that it comes from.
+struct type_to_load {
+    const type_schema* schema;
+    const type_entry* from; ///< null: it is new
+    const migration_rules* rules;
+};
+
+const type_schema* schema_called(const std::vector<type_schema>& all, const std::string& name) {
+    const auto found = std::ranges::find(all, name, &type_schema::name);
+    return found == all.end() ? nullptr : &*found;
+}
+
+/// Which type of the snapshot becomes `name`.
+const std::string& old_name(const loading_options& how, const std::string& name) {
+    const auto renamed = how.renamed_types.find(name);
+    return renamed == how.renamed_types.end() ? name : renamed->second;
+}
+
+void require_all_named(const folder_reader& from, const loading_options& how) {
+    const auto require = [&](bool is_there, const std::string& name, const char* where) {
+        if (!is_there)
+            throw usage_error("there is no type " + name + " in the " + where +
+                              "; look at the names in the rules of the migration");
+    };
+    const manifest& all = from.manifest();
+    for (const std::string& name : how.dropped_types)
+        require(all.find(name) != nullptr, name, "snapshot");
+    for (const auto& [name, was] : how.renamed_types) {
+        require(all.find(was) != nullptr, was, "snapshot");
+        require(!how.types || schema_called(*how.types, name), name, "new state");
+    }
+    for (const auto& [name, rules] : how.rules)
+        require(how.types ? schema_called(*how.types, name) != nullptr : all.find(name) != nullptr,
+                name, "new state");
+}
+
+/// Throws usage_error for a type that would be lost.
+std::vector<type_to_load> types_to_load(const folder_reader& from, const loading_options& how) {
+    static const migration_rules none;
+    require_all_named(from, how);
+    std::vector<type_to_load> found;
+    const auto add = [&](const type_schema& schema, const type_entry* of) {
+        const auto rules = how.rules.find(schema.name);
+        found.push_back({&schema, of, rules == how.rules.end() ? &none : &rules->second});
+    };
+    std::set<std::string> taken = how.dropped_types;
+    if (how.types)
+        for (const type_schema& schema : *how.types) {
+            const std::string& name = old_name(how, schema.name);
+            const bool is_dropped = how.dropped_types.contains(name);
+            add(schema, is_dropped ? nullptr : from.manifest().find(name));
+            taken.insert(name);
+        }
+    for (const type_entry& one : from.manifest().types)
+        if (taken.contains(one.schema.name))
+            continue;
+        else if (how.types)
+            throw usage_error("the new state has no type " + one.schema.name +
+                              ", whose objects would be lost; name it as dropped, or as renamed");
+        else
+            add(one.schema, &one);
+    return found;
+}
+
+/// Reads, verifies and hands out the chunks of a type, in order.
+template <typename Take>
+void each_chunk(const folder_reader& from, const type_entry& of,
+                const std::vector<chunk_entry>& chunks, unsigned threads, Take&& take) {
+    std::size_t number = 0;
+    made_in_order(
+        chunks.size(), threads, [&](std::size_t at) { return from.content(of, chunks[at]); },
+        [&](archive::byte_buffer&& content) { take(chunks[number++], content); });
+}
+
+/// How far the work is, by bytes of contents.
+class told {
+public:
+    told(const folder_reader& from, const loading_options& how)
+        : tell_(how.tell), all_(from.manifest().bytes()) {}
+    void advance(std::uint64_t bytes) {
+        done_ += bytes;
+        if (tell_) tell_(done_, all_);
+    }
+
+private:
+    const std::function<void(std::uint64_t, std::uint64_t)>& tell_;
+    std::uint64_t all_;
+    std::uint64_t done_ = 0;
+};
+
+/// Rows of the archive on their way to a store. Records of another layout become what the catalogue
+/// says of the new one.
+class archived_rows {
+public:
+    archived_rows(archive::store& to, const type_to_load& type)
+        : to_(to), table_(to.open_table(type.schema->name, type.from->archive_keys)),
+          layout_(type.from->row_layout), objects_(type.from->schema, *type.schema, *type.rules),
+          records_(*type.schema), is_same_(type.from->schema.fields == type.schema->fields) {
+        if (is_same_) return;
+        if (layout_ != archive::described_record(type.from->schema).fingerprint())
+            throw usage_error(
+                type.schema->name +
+                ": the rows of its archive have fields (enums, char or integers of "
+                "128 bits) whose layout only the program knows that wrote them, so they cannot "
+                "be migrated");
+        layout_ = records_.fingerprint();
+    }
+    ~archived_rows() = default;
+    archived_rows(const archived_rows&) = delete;
+    archived_rows& operator=(const archived_rows&) = delete;
+
+    void add(const chunk_row& row) {
+        record_.clear();
+        if (is_same_)
+            archive::append(record_, row.record);
+        else
+            records_.append(objects_.read(row.record).data(), objects_, record_);
+        archive::detail::store_little(record_.data(), layout_);
+        whole_ = record_;
+        archive::append(whole_, row.keys);
+        const auto keys = archive::detail::keys_of(whole_);
+        const auto record = archive::detail::record_of(whole_);
+        if (!keys || !record || record->size() != record_.size())
+            throw damaged_error("object " + std::to_string(row.id) +
+                                " of the archive has keys that are none");
+        batch_.add(table_, row.id, record_, *keys);
+        ++rows_;
+        if (batch_.size() >= rows_in_batch || batch_.bytes() >= bytes_in_batch) write();
+    }
+    void write() {
+        if (!batch_.empty()) to_.write(batch_);
+        batch_.clear();
+    }
+    [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
+
+private:
+    archive::store& to_;
+    archive::table_id table_;
+    std::uint32_t layout_;
+    object_of_record objects_;
+    archive::described_record records_;
+    bool is_same_;
+    archive::byte_buffer record_;
+    archive::byte_buffer whole_;
+    archive::write_batch batch_;
+    std::uint64_t rows_ = 0;
+};
+
+std::string archive_kind(const folder_reader& from, const loading_options& how) {
+    const std::string& kind = how.archive.empty() ? from.manifest().archive : how.archive;
+    const bool has_rows = std::ranges::any_of(from.manifest().types, [](const type_entry& one) {
+        return one.archived != 0 || !one.removed.empty();
+    });
+    if (!kind.empty()) static_cast<void>(archive::store_kind_of(kind));
+    if (has_rows && (kind.empty() || kind == "none"))
+        throw usage_error("the snapshot has rows of an archive, which need one of the kind rocksdb "
+                          "or memory; they are not put back into memory as objects");
+    return kind;
+}
+
+/// A state being made of a snapshot.
+class loader {
+public:
+    loader(const folder_reader& from, const fs::path& folder, const loading_options& how)
+        : from_(from), folder_(folder), how_(how), types_(types_to_load(from, how)),
+          kind_(archive_kind(from, how)), told_(from, how) {}
+
+    loading_result run() {
+        load_objects();
+        if (!kind_.empty()) load_archive();
+        return done_;
+    }
+
+private:
+    void load_objects() {
+        bulk_load::new_state state(folder_, how_.limits);
+        for (const type_to_load& one : types_)
+            load_type(one, state);
+        done_.revision = from_.manifest().revision;
+        state.close(done_.revision);
+    }
+
+    void load_type(const type_to_load& type, bulk_load::new_state& state) {
+        bulk_load::object_loader to = state.add_type(*type.schema);
+        if (type.from) {
+            object_of_record objects(type.from->schema, *type.schema, *type.rules);
+            each_chunk(from_, *type.from, type.from->chunks, how_.threads,
+                       [&](const chunk_entry& one, const archive::byte_buffer& content) {
+                           add(one, content, type, objects, to);
+                       });
+        }
+        to.finish(type.from ? type.from->next_id : 0, {});
+        done_.objects += to.objects();
+    }
+
+    void add(const chunk_entry& one, const archive::byte_buffer& content, const type_to_load& type,
+             object_of_record& objects, bulk_load::object_loader& to) {
+        each_row(content, name_of(*type.from, one), [&](const chunk_row& row) {
+            if (!row.is_archived) to.add(objects.read(row.record).data(), objects);
+        });
+        told_.advance(content.size());
+    }
+
+    /// Of an archive in files of its own before the state can be opened with it.
+    void load_archive() {
+        const fs::path folder = folder_ / "archive";
+        if (archive::store_kind_of(kind_) == archive::store_kind::rocksdb) {
+            archive::rocksdb_store to(folder, {});
+            load_rows(to);
+            to.flush();
+        } else
+            load_archive_of_state(folder);
+        sync_folder(folder_);
+    }
+
+    void load_archive_of_state(const fs::path& folder) {
+        open_options options;
+        options.window_bytes = how_.limits.window_bytes;
+        options.durability = how_.limits.durability;
+        options.memory_folder = how_.limits.memory_folder;
+        options.readers_group = how_.limits.readers_group;
+        database state(folder_, options);
+        const auto to = archive::open_archive(state, folder, archive::store_kind_of(kind_));
+        state.with_write_lock([&] { load_rows(*to); });
+        state.close();
+    }
+
+    void load_rows(archive::store& to) {
+        for (const type_to_load& one : types_)
+            if (one.from && (one.from->archived != 0 || !one.from->removed.empty()))
+                load_rows(one, to);
+    }
+    void load_rows(const type_to_load& type, archive::store& to) {
+        archived_rows rows(to, type);
+        const auto add_all = [&](const std::vector<chunk_entry>& chunks) {
+            each_chunk(from_, *type.from, chunks, how_.threads,
+                       [&](const chunk_entry& one, const archive::byte_buffer& content) {
+                           each_row(content, name_of(*type.from, one), [&](const chunk_row& row) {
+                               if (row.is_archived) rows.add(row);
+                           });
+                       });
+        };
+        add_all(type.from->chunks);
+        const std::uint64_t of_objects = rows.rows();
+        add_all(type.from->removed);
+        rows.write();
+        if (of_objects != type.from->archived)
+            throw damaged_error(from_.folder().string() + ": " + type.from->schema.name + " has " +
+                                std::to_string(of_objects) + " rows of the archive, not " +
+                                std::to_string(type.from->archived));
+        done_.archived += rows.rows();
+    }
+
+    const folder_reader& from_;
+    const fs::path& folder_;
+    const loading_options& how_;
+    std::vector<type_to_load> types_;
+    std::string kind_;
+    told told_;
+    loading_result done_;
+};
+
+/// Names in `a` that are not in `b`.
+std::vector<std::string> missing_keys(const type_schema& a, const type_schema* b) {
+    std::vector<std::string> found;
+    for (const type_schema::key& key : a.keys)
+        if (!b || std::ranges::find(b->keys, key) == b->keys.end()) found.push_back(key.name);
+    return found;
+}
+
+void count_failures(const folder_reader& from, const type_to_load& type, const loading_options& how,
+                    told& done, type_change& to) {
+    std::optional<object_of_record> made;
+    try {
+        made.emplace(type.from->schema, *type.schema, *type.rules);
+    } catch (const usage_error& problem) {
+        to.failing = type.from->objects;
+        to.first_failure = problem.what();
+        return;
+    }
+    object_of_record& objects = *made;
+    each_chunk(from, *type.from, type.from->chunks, how.threads,
+               [&](const chunk_entry& one, const archive::byte_buffer& content) {
+                   each_row(content, name_of(*type.from, one), [&](const chunk_row& row) {
+                       try {
+                           static_cast<void>(objects.read(row.record));
+                       } catch (const limit_error& problem) {
+                           if (to.failing++ == 0) to.first_failure = problem.what();
+                       }
+                   });
+                   done.advance(content.size());
+               });
+}
+
+} // namespace
+
+loading_result load(const folder_reader& from, const fs::path& folder, const loading_options& how) {
+    return loader(from, folder, how).run();
+}
+
+std::vector<type_change> dry_run(const folder_reader& from, const loading_options& how) {
+    told done(from, how);
+    std::vector<type_change> found;
+    for (const type_to_load& type : types_to_load(from, how)) {
+        const type_schema* const was = type.from ? &type.from->schema : nullptr;
+        type_change one{type.schema->name,
+                        was ? was->name : "",
+                        {},
+                        missing_keys(*type.schema, was),
+                        was ? missing_keys(*was, type.schema) : std::vector<std::string>()};
+        if (was) {
+            one.fields = object_of_record::changes(*was, *type.schema, *type.rules);
+            count_failures(from, type, how, done, one);
+        }
+        found.push_back(std::move(one));
+    }
+    for (const std::string& name : how.dropped_types)
+        found.push_back(
+            {.type = name, .was = name, .fields = {}, .keys_added = {}, .keys_dropped = {}});
+    return found;
+}
+
+} // namespace chainbase::snapshot_file

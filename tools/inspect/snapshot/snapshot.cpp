@@ -1,0 +1,505 @@
+#include <chainbase/offline/snapshot_file/loading.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/in_order.hpp>
+#include <tools/inspect/snapshot/row_differences.hpp>
+#include <tools/inspect/snapshot/state_writer.hpp>
+#include <tools/inspect/snapshot/trust.hpp>
+#include <tools/inspect/state_call.hpp>
+#include <tools/inspect/unfinished_state.hpp>
+#include <tools/inspect/verbs.hpp>
+#include <tools/interruption.hpp>
+#include <tools/memory_folder.hpp>
+#include <tools/progress.hpp>
+#include <tools/report_json.hpp>
+#include <tools/text_table.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace chainbase::inspect {
+
+namespace fs = std::filesystem;
+using snapshot_file::chunk_entry;
+using snapshot_file::folder_reader;
+using snapshot_file::manifest;
+using snapshot_file::type_entry;
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+double seconds_since(clock::time_point begin) {
+    return std::chrono::duration<double>(clock::now() - begin).count();
+}
+
+unsigned all_processors() {
+    return std::max(1U, std::thread::hardware_concurrency());
+}
+
+/// A snapshot that is read, and what the caller trusts.
+struct read_call {
+    fs::path snapshot;
+    std::vector<fs::path> bases;
+    trusted_root trusted;
+    unsigned threads = all_processors();
+    bool json = false;
+
+    [[nodiscard]] folder_reader open() const {
+        folder_reader from(snapshot, bases);
+        trusted.require(from.manifest(), snapshot.string());
+        return from;
+    }
+};
+
+template <typename Call>
+std::shared_ptr<Call> declare_read(command& verb) {
+    auto asked = std::make_shared<Call>();
+    verb.add_option("DIR", asked->snapshot, "The folder of the snapshot").required();
+    verb.add_option("--base", asked->bases, "Where chunks are that an incremental snapshot shares")
+        .one_value_each_time()
+        .value_name("FOLDER");
+    return asked;
+}
+
+void declare_trust(command& verb, read_call& asked) {
+    verb.add_option_function<std::string>(
+            "--trusted-root",
+            [&asked](const std::string& word) { asked.trusted.root = digest_of(word); },
+            "The state root that the snapshot must have, as a block header says it")
+        .value_name("HEX");
+    verb.add_option_function<std::string>(
+            "--trusted-name",
+            [&asked](const std::string& word) { asked.trusted.name = digest_of(word); },
+            "The name that the snapshot must have: SHA-256 of its manifest")
+        .value_name("HEX");
+}
+
+void declare_threads(command& verb, unsigned& threads) {
+    verb.add_option("--threads", threads, "Threads; default: one for each processor")
+        .whole_number(1, 1024);
+}
+
+json head_of(const fs::path& folder, const manifest& all) {
+    json head{{"schema_version", 1},
+              {"snapshot", folder.string()},
+              {"name", hex(all.name())},
+              {"chain", text_or_null(all.chain)},
+              {"revision", all.revision},
+              {"block", nullptr},
+              {"state_root", all.state_root ? json(hex(*all.state_root)) : json(nullptr)},
+              {"archive", text_or_null(all.archive)},
+              {"objects", all.objects()},
+              {"chunks", all.chunks()},
+              {"bytes", all.bytes()}};
+    if (all.block) head["block"] = {{"number", all.block->number}, {"id", all.block->id}};
+    return head;
+}
+
+std::string in_words(const manifest& all) {
+    return fmt::format("{} objects of {} types in {} chunks, {}, as of {}revision {}",
+                       all.objects(), all.types.size(), all.chunks(), bytes_in_words(all.bytes()),
+                       all.block ? fmt::format("block {}, ", all.block->number) : "", all.revision);
+}
+
+// --- write ---
+
+struct write_call : state_call {
+    snapshot_call how;
+};
+
+exit_code run_write(const write_call& asked) {
+    const auto begin = clock::now();
+    const catch_interruption interruption;
+    row_source from(asked.state);
+    const written_snapshot made = write_snapshot(from, asked.how);
+    warn_if_rolled_back(from.is_rolled_back(), asked.state, made.all.revision);
+    json report = head_of(asked.how.to, made.all);
+    report["state"] = asked.state;
+    report["written_chunks"] = made.files.written;
+    report["written_bytes"] = made.files.written_bytes;
+    report["kept_chunks"] = made.files.kept;
+    report["seconds"] = seconds_since(begin);
+    print_or_throw(asked.json
+                       ? line_of(report) + "\n"
+                       : fmt::format("{}: {}; {} written, {} compressed; {} were there\nname  {}\n",
+                                     asked.how.to.string(), in_words(made.all), made.files.written,
+                                     bytes_in_words(made.files.written_bytes), made.files.kept,
+                                     hex(made.all.name())));
+    return exit_code::done;
+}
+
+void declare_write(command& verb) {
+    const auto asked = declare_look<write_call>(verb, run_write);
+    asked->how.threads = all_processors();
+    verb.add_option("--to", asked->how.to, "The folder to make, or to go on with")
+        .value_name("FOLDER")
+        .required();
+    verb.add_option("--base", asked->how.base,
+                    "A whole snapshot: chunks that it has are not written again")
+        .value_name("FOLDER");
+    declare_threads(verb, asked->how.threads);
+    verb.add_flag("--json", asked->json, "Print one JSON object");
+}
+
+// --- info ---
+
+exit_code run_info(const read_call& asked) {
+    const folder_reader from = asked.open();
+    const manifest& all = from.manifest();
+    json report = head_of(asked.snapshot, all);
+    report["types"] = json::array();
+    text_table table({"type", "objects", "archived", "chunks", "bytes", "in the root", "root"});
+    table.is_text(5);
+    table.is_text(6);
+    for (const type_entry& one : all.types) {
+        std::uint64_t bytes = 0;
+        for (const chunk_entry& chunk : one.chunks)
+            bytes += chunk.bytes;
+        report["types"].push_back({{"name", one.schema.name},
+                                   {"objects", one.objects},
+                                   {"archived", one.archived},
+                                   {"chunks", one.chunks.size()},
+                                   {"bytes", bytes},
+                                   {"committed", one.is_committed},
+                                   {"root", hex(one.root)}});
+        table.add({one.schema.name, grouped(one.objects), grouped(one.archived),
+                   grouped(one.chunks.size()), bytes_in_words(bytes),
+                   one.is_committed ? "yes" : "no", hex(one.root).substr(0, 16)});
+    }
+    print_or_throw(asked.json
+                       ? lines_of(report, 2)
+                       : fmt::format("{}\n{}\n\nstate root  {}\nname        {}\n", table.text(),
+                                     in_words(all),
+                                     all.state_root ? hex(*all.state_root) : "none is recorded",
+                                     hex(all.name())));
+    return exit_code::done;
+}
+
+void declare_snapshot_info(command& verb) {
+    const auto asked = declare_read<read_call>(verb);
+    verb.add_flag("--json", asked->json, "Print one JSON object");
+    verb.runs([asked] { return run_info(*asked); });
+}
+
+// --- verify ---
+
+struct bad_chunk {
+    std::string type;
+    chunk_entry chunk;
+    std::string problem;
+};
+
+std::vector<bad_chunk> bad_chunks(const folder_reader& from, unsigned threads) {
+    std::vector<std::pair<const type_entry*, const chunk_entry*>> all;
+    for (const type_entry& one : from.manifest().types) {
+        for (const chunk_entry& chunk : one.chunks)
+            all.emplace_back(&one, &chunk);
+        for (const chunk_entry& chunk : one.removed)
+            all.emplace_back(&one, &chunk);
+    }
+    progress shown("verifying");
+    std::uint64_t done = 0;
+    std::size_t number = 0;
+    std::vector<bad_chunk> bad;
+    made_in_order(
+        all.size(), threads,
+        [&](std::size_t at) -> std::string {
+            try {
+                static_cast<void>(from.content(*all[at].first, *all[at].second));
+            } catch (const damaged_error& problem) {
+                return problem.what();
+            } catch (const io_error& problem) {
+                return problem.what();
+            }
+            return {};
+        },
+        [&](const std::string& problem) {
+            const auto& [type, chunk] = all[number++];
+            if (!problem.empty()) bad.push_back({type->schema.name, *chunk, problem});
+            shown.advance(done += chunk->bytes, from.manifest().bytes());
+        });
+    return bad;
+}
+
+exit_code run_verify(const read_call& asked) {
+    const catch_interruption interruption;
+    const folder_reader from = asked.open();
+    const std::vector<bad_chunk> bad = bad_chunks(from, asked.threads);
+    const std::vector<std::string> unproven = asked.trusted.not_covered(from.manifest());
+    json report = head_of(asked.snapshot, from.manifest());
+    report["sound"] = bad.empty();
+    report["not_proven"] = unproven;
+    report["bad_chunks"] = json::array();
+    std::string text;
+    for (const bad_chunk& one : bad) {
+        report["bad_chunks"].push_back({{"type", one.type},
+                                        {"first", one.chunk.at.first},
+                                        {"height", one.chunk.at.height},
+                                        {"digest", hex(one.chunk.digest)},
+                                        {"problem", one.problem}});
+        text += one.problem + "\n";
+    }
+    text += fmt::format(
+        "{}: {}: {}\n", asked.snapshot.string(), in_words(from.manifest()),
+        bad.empty() ? "all chunks are those of the manifest"
+                    : fmt::format("{} chunks are bad; take them from elsewhere", bad.size()));
+    if (asked.trusted.root && !unproven.empty())
+        text +=
+            fmt::format("the root does not commit to {}; their objects are as the manifest says "
+                        "(--trusted-name)\n",
+                        fmt::join(unproven, ", "));
+    print_or_throw(asked.json ? line_of(report) + "\n" : text);
+    return bad.empty() ? exit_code::done : exit_code::damaged;
+}
+
+void declare_verify(command& verb) {
+    const auto asked = declare_read<read_call>(verb);
+    declare_trust(verb, *asked);
+    declare_threads(verb, asked->threads);
+    verb.add_flag("--json", asked->json, "Print one JSON object");
+    verb.runs([asked] { return run_verify(*asked); });
+}
+
+// --- load ---
+
+struct load_snapshot_call : read_call {
+    fs::path to;
+    std::string readers_group;
+    fs::path memory_folder;
+    fs::path types_of;
+    std::vector<std::string> renamed;
+    std::vector<std::string> dropped;
+    snapshot_file::loading_options how;
+    bool is_dry = false;
+};
+
+std::pair<std::string, std::string> halves(const std::string& word, char between,
+                                           const char* option) {
+    const auto at = word.find(between);
+    if (at == std::string::npos || at == 0 || at + 1 == word.size())
+        throw usage_error(fmt::format("{}: \"{}\" is not of the form A{}B", option, word, between));
+    return {word.substr(0, at), word.substr(at + 1)};
+}
+
+/// The words of --rename and --drop, and the types of another state.
+void take_rules(load_snapshot_call& asked) {
+    for (const std::string& word : asked.renamed) {
+        const auto [now, was] = halves(word, '=', "--rename");
+        const auto dot = now.find('/');
+        if (dot == std::string::npos)
+            asked.how.renamed_types[now] = was;
+        else
+            asked.how.rules[now.substr(0, dot)].renamed[now.substr(dot + 1)] = was;
+    }
+    for (const std::string& word : asked.dropped) {
+        const auto dot = word.find('/');
+        if (dot == std::string::npos)
+            asked.how.dropped_types.insert(word);
+        else
+            asked.how.rules[word.substr(0, dot)].dropped.insert(word.substr(dot + 1));
+    }
+    if (asked.types_of.empty()) return;
+    row_source like(asked.types_of);
+    asked.how.types.emplace();
+    like.take_turn([&] {
+        asked.how.types->clear();
+        for (const type_schema* one : like.types())
+            asked.how.types->push_back(*one);
+    });
+}
+
+const char* in_words(snapshot_file::field_change::kind what) {
+    using kind = snapshot_file::field_change::kind;
+    switch (what) {
+    case kind::same:
+        return "same";
+    case kind::renamed:
+        return "renamed";
+    case kind::widened:
+        return "widened";
+    case kind::narrowed:
+        return "narrowed";
+    case kind::added:
+        return "added";
+    case kind::dropped:
+        return "dropped";
+    case kind::impossible:
+        break;
+    }
+    return "impossible";
+}
+
+exit_code run_dry(const load_snapshot_call& asked, const folder_reader& from) {
+    const auto changes = dry_run(from, asked.how);
+    json report = head_of(asked.snapshot, from.manifest());
+    report["types"] = json::array();
+    std::string text;
+    std::uint64_t failing = 0;
+    for (const snapshot_file::type_change& one : changes) {
+        json fields = json::array();
+        for (const snapshot_file::field_change& field : one.fields) {
+            fields.push_back({{"field", field.field},
+                              {"what", in_words(field.what)},
+                              {"was", text_or_null(field.was)},
+                              {"now", text_or_null(field.now)}});
+            if (field.what != snapshot_file::field_change::kind::same)
+                text += fmt::format("{}.{}: {}{}{}\n", one.type, field.field, in_words(field.what),
+                                    field.was.empty() ? "" : ", was " + field.was,
+                                    field.now.empty() ? "" : ", is " + field.now);
+        }
+        for (const std::string& key : one.keys_added)
+            text += fmt::format("{}: key {} is made\n", one.type, key);
+        for (const std::string& key : one.keys_dropped)
+            text += fmt::format("{}: key {} is left out\n", one.type, key);
+        if (one.failing != 0)
+            text += fmt::format("{}: {} objects cannot be taken over: {}\n", one.type, one.failing,
+                                one.first_failure);
+        failing += one.failing;
+        report["types"].push_back({{"type", one.type},
+                                   {"was", text_or_null(one.was)},
+                                   {"fields", std::move(fields)},
+                                   {"keys_added", one.keys_added},
+                                   {"keys_dropped", one.keys_dropped},
+                                   {"failing", one.failing},
+                                   {"first_failure", text_or_null(one.first_failure)}});
+    }
+    text += failing == 0 ? "every object can be taken over\n" : "";
+    print_or_throw(asked.json ? lines_of(report, 2) : text);
+    return failing == 0 ? exit_code::done : exit_code::different;
+}
+
+exit_code run_load(load_snapshot_call& asked) {
+    const auto begin = clock::now();
+    const catch_interruption interruption;
+    const folder_reader from = asked.open();
+    take_rules(asked);
+    asked.how.threads = asked.threads;
+    if (asked.is_dry) return run_dry(asked, from);
+    if (asked.to.empty()) throw usage_error("--to: the folder of the new state is missing");
+    unfinished_state made(asked.to, asked.readers_group);
+    asked.how.limits.readers_group = asked.readers_group;
+    asked.how.limits.memory_folder = asked.memory_folder;
+    asked.how.limits.expected_bytes = 2 * from.manifest().bytes();
+    asked.how.limits.durability = durability::checkpoint;
+    progress shown("loading");
+    asked.how.tell = [&](std::uint64_t done, std::uint64_t all) { shown.advance(done, all); };
+    const auto loaded = load(from, made.path(), asked.how);
+    made.finish();
+    const json report{{"schema_version", 1},
+                      {"state", asked.to.string()},
+                      {"snapshot", asked.snapshot},
+                      {"name", hex(from.manifest().name())},
+                      {"revision", loaded.revision},
+                      {"objects", loaded.objects},
+                      {"archived", loaded.archived},
+                      {"not_proven", asked.trusted.not_covered(from.manifest())},
+                      {"seconds", seconds_since(begin)}};
+    print_or_throw(asked.json ? line_of(report) + "\n"
+                              : fmt::format("{}: {} objects, {} rows of the archive, revision {}\n",
+                                            asked.to.string(), loaded.objects, loaded.archived,
+                                            loaded.revision));
+    return exit_code::done;
+}
+
+void declare_load_snapshot(command& verb) {
+    const auto asked = declare_read<load_snapshot_call>(verb);
+    verb.add_option("--to", asked->to, "The folder of the new state; it must not exist")
+        .value_name("STATE");
+    declare_trust(verb, *asked);
+    verb.add_option("--types-of", asked->types_of,
+                    "A state that has the types that the new one is to have; default: those of the "
+                    "snapshot")
+        .value_name("STATE");
+    verb.add_option("--rename", asked->renamed,
+                    "What a type, or a field TYPE/FIELD, was called: NEW=OLD")
+        .one_value_each_time();
+    verb.add_option("--drop", asked->dropped,
+                    "A type, or a field TYPE/FIELD, whose content may be lost")
+        .one_value_each_time();
+    verb.add_flag("--dry-run", asked->is_dry,
+                  "Only say what becomes of each field, and count the objects that fail");
+    verb.add_option("--archive", asked->how.archive,
+                    "The kind of the new archive; default: that of the snapshot")
+        .one_of({"rocksdb", "memory", "none"});
+    verb.add_option("--readers-group", asked->readers_group,
+                    "The group whose members may read the state");
+    add_memory_folder(verb, asked->memory_folder);
+    declare_threads(verb, asked->threads);
+    verb.add_flag("--json", asked->json, "Print one JSON object");
+    verb.runs([asked] { return run_load(*asked); });
+}
+
+// --- diff ---
+
+struct diff_snapshot_call : read_call {
+    fs::path other;
+    std::uint64_t limit = 10;
+};
+
+exit_code run_diff(const diff_snapshot_call& asked) {
+    const catch_interruption interruption;
+    const folder_reader a = asked.open();
+    const folder_reader b(asked.other, asked.bases);
+    const std::vector<type_difference> found = differences(a, b, asked.limit);
+    json report{{"schema_version", 1},
+                {"snapshot", asked.snapshot},
+                {"other", asked.other},
+                {"same", found.empty()},
+                {"types", json::array()}};
+    std::string text;
+    for (const type_difference& one : found) {
+        report["types"].push_back({{"type", one.type},
+                                   {"problem", text_or_null(one.problem)},
+                                   {"only_first", one.only_a},
+                                   {"only_other", one.only_b},
+                                   {"changed", one.changed},
+                                   {"ids", one.ids}});
+        text += one.problem.empty()
+                    ? fmt::format(
+                          "{}: {} objects differ, {} are only in the first, {} only in the "
+                          "other: {}{}\n",
+                          one.type, one.changed, one.only_a, one.only_b, fmt::join(one.ids, ", "),
+                          one.changed + one.only_a + one.only_b > one.ids.size() ? ", ..." : "")
+                    : fmt::format("{}: {}\n", one.type, one.problem);
+    }
+    if (found.empty()) text = "both have the same objects\n";
+    print_or_throw(asked.json ? line_of(report) + "\n" : text);
+    return found.empty() ? exit_code::done : exit_code::different;
+}
+
+void declare_snapshot_diff(command& verb) {
+    const auto asked = declare_read<diff_snapshot_call>(verb);
+    verb.add_option("OTHER", asked->other, "The folder of the other snapshot").required();
+    verb.add_option("--limit", asked->limit, "How many ids of each type are named").shows_default();
+    verb.add_flag("--json", asked->json, "Print one JSON object");
+    verb.runs([asked] { return run_diff(*asked); });
+}
+
+constexpr verb_entry snapshot_verbs[] = {
+    {"write", "Write a state to files that can be proven and loaded anywhere", declare_write,
+     "snapshot write state --to snapshot"},
+    {"info", "Show what is in a snapshot", declare_snapshot_info, "snapshot info snapshot"},
+    {"verify", "Check every chunk of a snapshot, against a root that is trusted", declare_verify,
+     "snapshot verify snapshot"},
+    {"load", "Make a state of a snapshot, also with other types", declare_load_snapshot,
+     "snapshot load snapshot --to new-state"},
+    {"diff", "Show which objects differ between two snapshots", declare_snapshot_diff,
+     "snapshot diff snapshot other-snapshot"},
+};
+
+} // namespace
+
+void declare_snapshot(command& verb) {
+    verb.add_verbs(snapshot_verbs);
+}
+
+} // namespace chainbase::inspect

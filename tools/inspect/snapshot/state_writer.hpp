@@ -1,0 +1,32 @@
+#pragma once
+
+#include <chainbase/offline/snapshot_file/folder.hpp>
+#include <tools/inspect/rows/row_source.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+namespace chainbase::inspect {
+
+/// How a state is written to a snapshot.
+struct snapshot_call {
+    std::filesystem::path to;
+    std::optional<std::filesystem::path> base; ///< whose chunks are not written again
+    unsigned threads = 2;
+};
+
+struct written_snapshot {
+    snapshot_file::manifest all;
+    snapshot_file::folder_writer::figures files;
+    bool is_through_copy = false;
+};
+
+/// Writes a state, closed or being written, as of one block. Where the writer is too fast to be
+/// read meanwhile, the state is copied first (snapshot_copy), beside the snapshot, and the copy is
+/// removed afterwards. Throws usage_error, damaged_error also when the objects are not those of the
+/// state's root or rows of the archive are missing, schema_error when these have several layouts,
+/// io_error, out_of_space_error.
+[[nodiscard]] written_snapshot write_snapshot(row_source& state, const snapshot_call& asked);
+
+} // namespace chainbase::inspect
