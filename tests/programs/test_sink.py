@@ -5,7 +5,9 @@ import contextlib
 import re
 import shutil
 import signal
+import socketserver
 import sqlite3
+import struct
 import threading
 import time
 import urllib.request
@@ -302,6 +304,30 @@ def test_wrong_calls_say_what_to_do(driver, sink, scratch):
     sink("follow", "--state", state, "--to", "host=", "--distribute", "account", "--once", code=2)
     sink("verify", "--state", state, "--to", f"sqlite:{scratch / 'y'}", code=1).says("there")
     assert not (scratch / "y").exists()
+
+
+class OldServer(socketserver.BaseRequestHandler):
+    """Says that it is PostgreSQL 11, and no more."""
+
+    def handle(self):
+        while (length := self.request.recv(4)) and len(length) == 4:
+            asked = self.request.recv(int.from_bytes(length, "big") - 4)
+            if asked[:2] != b"\x04\xd2":  # else for TLS, or GSSAPI
+                break
+            self.request.sendall(b"N")
+        words = [b"server_version\0" b"11.22\0", b"server_encoding\0UTF8\0"]
+        said = b"R" + struct.pack(">II", 8, 0)
+        said += b"".join(b"S" + struct.pack(">I", 4 + len(one)) + one for one in words)
+        self.request.sendall(said + b"K" + struct.pack(">III", 12, 1, 1) + b"Z\0\0\0\5I")
+        self.request.recv(1)
+
+
+def test_a_server_of_an_older_version_is_refused(sink):
+    with socketserver.TCPServer(("127.0.0.1", 0), OldServer) as old:
+        threading.Thread(target=old.serve_forever, daemon=True).start()
+        dsn = f"host=127.0.0.1 port={old.server_address[1]} user=x dbname=x"
+        sink("status", "--to", dsn, code=2).says("version 11.22", "needs 12 or later")
+        old.shutdown()
 
 
 def test_ddl_is_sql_that_makes_the_tables(driver, sink, scratch):

@@ -31,6 +31,7 @@ public:
         : shards_(shards), tables_(tables), made_(made), schema_(made.options().schema) {}
 
     std::vector<std::string> sql() {
+        require_version();
         require_own_schema();
         add("CREATE EXTENSION IF NOT EXISTS postgres_fdw");
         for (const std::string& schema : {schema_, schema_ + "_sink"}) {
@@ -54,6 +55,13 @@ private:
         "\"until_serial\" bigint";
 
     void add(std::string statement) { all_.push_back(std::move(statement)); }
+
+    /// Of async_capable: a query asks all shards at once.
+    void require_version() {
+        add("DO $$ BEGIN IF current_setting('server_version_num')::int < 140000 THEN RAISE "
+            "EXCEPTION 'a coordinator needs PostgreSQL 14 or later, and this is %', "
+            "current_setting('server_version'); END IF; END $$");
+    }
 
     /// Nothing is dropped that a coordinator did not make.
     void require_own_schema() {

@@ -1,39 +1,10 @@
 #include <tools/sink/postgres/row_arrays.hpp>
+#include <tools/sink/table/ddl.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 namespace chainbase::sink::postgres {
-
-namespace {
-
-/// Its type in SQL, as an array's element.
-std::string_view name_of(column_kind kind) {
-    switch (kind) {
-    case column_kind::boolean:
-        return "bool";
-    case column_kind::small:
-        return "int2";
-    case column_kind::integer:
-        return "int4";
-    case column_kind::big:
-        return "int8";
-    case column_kind::numeric:
-        return "numeric";
-    case column_kind::real32:
-        return "float4";
-    case column_kind::real64:
-        return "float8";
-    case column_kind::bytes:
-        return "bytea";
-    case column_kind::json:
-        return "json";
-    default:
-        return "text";
-    }
-}
-
-} // namespace
 
 row_arrays::way row_arrays::way_of(const column& of) {
     if (of.kind == column_kind::json) return way::text;
@@ -77,18 +48,19 @@ void row_arrays::make_select(const std::vector<std::string>& numbers) {
         const std::size_t place = places_[at];
         switch (way_of(one)) {
         case way::itself:
-            values.push_back(unnest(place, name_of(one.kind)));
+            values.push_back(unnest(place, postgres_type(one.kind)));
             break;
         case way::text:
-            values.push_back(fmt::format(
-                "{}::{}", unnest(place, "text"),
-                one.kind == column_kind::json ? "json" : fmt::format("{}[]", name_of(one.of))));
+            values.push_back(fmt::format("{}::{}", unnest(place, "text"),
+                                         one.kind == column_kind::json
+                                             ? "json"
+                                             : fmt::format("{}[]", postgres_type(one.of))));
             break;
         case way::pieces: {
             const std::string first = unnest(place + 1, "int8");
             const std::string last = unnest(place + 2, "int8");
             values.push_back(fmt::format("(${}::{}[])[{}::int4:{}::int4]", place + 1,
-                                         name_of(one.of), first, last));
+                                         postgres_type(one.of), first, last));
         }
         }
     }

@@ -18,32 +18,6 @@ std::string in_brackets(const std::vector<std::string>& all) {
     return fmt::format("({})", fmt::join(all, ", "));
 }
 
-/// Of an element of a list, or of a column that is none.
-std::string_view postgres_type(column_kind kind) {
-    switch (kind) {
-    case column_kind::boolean:
-        return "boolean";
-    case column_kind::small:
-        return "smallint";
-    case column_kind::integer:
-        return "integer";
-    case column_kind::big:
-        return "bigint";
-    case column_kind::numeric:
-        return "numeric";
-    case column_kind::real32:
-        return "real";
-    case column_kind::real64:
-        return "double precision";
-    case column_kind::bytes:
-        return "bytea";
-    case column_kind::json:
-        return "json";
-    default:
-        return "text";
-    }
-}
-
 /// None for what SQLite would change in a column of a type: numbers in texts, and -0.0.
 std::string_view sqlite_type(column_kind kind) {
     switch (kind) {
@@ -71,6 +45,31 @@ std::string function(std::string_view name, std::string_view arguments, std::str
 }
 
 } // namespace
+
+std::string_view postgres_type(column_kind kind) noexcept {
+    switch (kind) {
+    case column_kind::boolean:
+        return "boolean";
+    case column_kind::small:
+        return "smallint";
+    case column_kind::integer:
+        return "integer";
+    case column_kind::big:
+        return "bigint";
+    case column_kind::numeric:
+        return "numeric";
+    case column_kind::real32:
+        return "real";
+    case column_kind::real64:
+        return "double precision";
+    case column_kind::bytes:
+        return "bytea";
+    case column_kind::json:
+        return "json";
+    default:
+        return "text";
+    }
+}
 
 std::string ddl::type_of(const column& of) const {
     if (how_.in == dialect::sqlite) return std::string(sqlite_type(of.kind));

@@ -19,6 +19,9 @@ struct ddl_options {
     std::vector<std::string> history; ///< types; "all"
 };
 
+/// The type in PostgreSQL of a column that is no list, or of an element of one.
+[[nodiscard]] std::string_view postgres_type(column_kind kind) noexcept;
+
 /// The SQL of tables. Each statement can be run again where it was run before.
 ///
 /// Thread-safe.
