@@ -1,5 +1,6 @@
 #include <chainbase/database.hpp>
 #include <chainbase/segment/segment.hpp>
+#include <chainbase/state_migration.hpp>
 #include <chainbase/statistics.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/trace/trace.hpp>
@@ -24,8 +25,23 @@ const trace::site compacting("chainbase.compact");
 
 } // namespace
 
+namespace {
+
+/// Of a state that has the types of the program, or has been brought to them.
+std::unique_ptr<segment> open_segment(const std::string& state, const open_options& options) {
+    auto opened = std::make_unique<segment>(state, options);
+    if (!options.migrate || !opened->writable() || !options.migrate->is_needed(opened->types()))
+        return opened;
+    opened->close();
+    opened.reset();
+    options.migrate->run(state, options);
+    return std::make_unique<segment>(state, options);
+}
+
+} // namespace
+
 database::database(const std::string& state, const open_options& options)
-    : lock_(std::make_unique<state_lock>()), segment_(std::make_unique<segment>(state, options)),
+    : lock_(std::make_unique<state_lock>()), segment_(open_segment(state, options)),
       is_writer_(segment_->writable()), checks_locks_(options.check_locks), log_(segment_->log()) {}
 
 database::database(database&& other) noexcept

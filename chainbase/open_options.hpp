@@ -11,6 +11,7 @@
 namespace chainbase {
 
 class disk;
+class state_migration;
 
 enum class open_mode {
     read_write, ///< the one writer; creates the state if there is none
@@ -57,6 +58,9 @@ struct open_options {
     /// The group, by name or number, whose members may open the state read-only; empty: only its
     /// owner may. Set when the state is created; if given later, it must be the same.
     std::string readers_group;
+    /// When writing: brings a state whose types were declared otherwise to those of the program
+    /// (chainbase/offline/migration.hpp). Null: add_type() refuses such a type.
+    state_migration* migrate = nullptr;
     /// When writing: log a line for each setting of this machine that endangers or slows the state
     /// (doctor.hpp).
     bool advise = true;

@@ -283,7 +283,8 @@ type_windows& mapped_segment::find_or_create_type(const type_schema& schema) {
         if (!difference.empty())
             throw schema_error(state_.string() + ": type " + schema.name +
                                " was stored with another layout: " + difference +
-                               "; use the program that wrote it, or replay into a new folder");
+                               "; use the program that wrote it, take it over with a migration "
+                               "(open_options::migrate), or replay into a new folder");
         const auto at = known - catalogue_.entries().data();
         return *types_[static_cast<std::size_t>(at)];
     }

@@ -21,18 +21,18 @@ namespace {
 constexpr std::uint32_t batch_objects = 1024; ///< bounds the log that making them takes
 constexpr std::size_t container_words = 8;
 
-rows::segment_buffers::files files_of(segment& of) {
+} // namespace
+
+rows::segment_buffers::files buffers_of(segment& of) {
     rows::segment_buffers::files files{};
     auto next = files.begin();
     of.buffers().each_window([&](const window& file) { *next++ = &file; });
     return files;
 }
 
-} // namespace
-
 object_loader::object_loader(segment& to, const type_schema& schema)
     : to_(to), schema_(schema), layout_(rows::type_layout::of(schema_)), described_(schema_),
-      windows_(to.open_type(schema)), buffers_(files_of(to)) {
+      windows_(to.open_type(schema)), buffers_(buffers_of(to)) {
     if (!windows_.created)
         throw usage_error("type " + schema_.name + " exists already; load into an empty state");
     make_node(0);

@@ -83,6 +83,9 @@ private:
     std::uint32_t end_id_ = 0; ///< ids at or above were not added
 };
 
+/// Where texts and vectors of a segment are, which outlives that.
+[[nodiscard]] rows::segment_buffers::files buffers_of(segment& of);
+
 /// Creates a state from its objects alone. It is complete when close() returns; until then, and
 /// after an exception, the caller must remove the folder.
 class new_state {
