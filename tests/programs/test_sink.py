@@ -264,16 +264,17 @@ def test_what_the_board_asks_a_sink_for_is_counted(driver, sink, scratch, tree):
     following = sink.start("follow", "--state", state, *to, "--metrics", "127.0.0.1:0")
     port = following.wait_for(r"127\.0\.0\.1:(\d+)/metrics", stream="err").group(1)
     asked = set(re.findall("chainbase_sink_[a-z_]+", (tree / "tools/driver/grafana.json").read_text()))
-    assert len(asked) == 3
+    assert len(asked) >= 3
     end = time.monotonic() + 60
     while True:
         page = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read().decode()
         values = dict(line.split() for line in page.splitlines() if line.startswith("chainbase_sink"))
-        if float(values["chainbase_sink_rows_total"]) > 100:
+        shown = {name.split("{")[0] for name in values}
+        if float(values["chainbase_sink_rows_total"]) > 100 and asked <= shown:
             break
-        assert following.is_running and time.monotonic() < end
+        assert following.is_running and time.monotonic() < end, asked - shown
         time.sleep(0.05)
-    assert asked <= set(values) and float(values["chainbase_sink_blocks_total"]) > 0
+    assert float(values["chainbase_sink_blocks_total"]) > 0
     node.interrupt(3)
     following.interrupt(0)
 

@@ -56,7 +56,9 @@ databases::databases(const sink_options& asked, const known_tables& tables,
 databases::figures::figures(const std::string& name)
     : revision("sink.database.revision", {"database", name}),
       rows("sink.database.rows", {"database", name}),
-      retries("sink.database.retries", {"database", name}) {}
+      retries("sink.database.retries", {"database", name}) {
+    retries.set(0); // shown before the first one, too
+}
 
 databases::one::one(std::unique_ptr<database_link> to) : link(std::move(to)), shown(link->name()) {}
 

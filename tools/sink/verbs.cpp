@@ -234,7 +234,9 @@ exit_code run_coordinator(const coordinator_call& asked) {
         print_or_throw(text);
         return exit_code::done;
     }
-    open_postgres(asked.sink.to, {made})->run(statements);
+    const link_options how{.tables = made,
+                           .answers_within = std::chrono::seconds(asked.sink.answer_seconds)};
+    open_postgres(asked.sink.to, how)->run(statements);
     print_or_throw(
         fmt::format("{} tables over {} shards\n", tables.all().size(), asked.sink.shards.size()));
     return exit_code::done;
