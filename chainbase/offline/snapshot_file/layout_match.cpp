@@ -266,35 +266,47 @@ bool has_path(const layout_value& in, const std::string& path) {
         in.parts, [&](const layout_value& one) { return one.path == path || has_path(one, path); });
 }
 
-/// What forbids the migration, a sentence for each.
-std::vector<std::string> objections_to(const value_match& all, const layout_matcher& matcher,
-                                       const migration_rules& rules) {
-    std::vector<std::string> found;
-    std::vector<field_change> changes;
-    list_changes(all, true, changes, changes);
-    for (const field_change& one : changes) {
-        const bool is_by_member = std::ranges::any_of(changes, [&](const field_change& other) {
-            return other.what == one.what && other.field.starts_with(one.field + ".");
+bool is_impossible(const field_change& one) {
+    return one.what == change_kind::impossible;
+}
+
+std::string objection_to_field(const field_change& one, const std::vector<field_change>& all,
+                               const migration_rules& rules) {
+    const bool is_by_itself =
+        is_impossible(one) && std::ranges::none_of(all, [&](const auto& other) {
+            return is_impossible(other) && other.field.starts_with(one.field + ".");
         });
-        if (one.what == change_kind::impossible && !is_by_member)
-            found.push_back(fmt::format("{} cannot become {} from {}: name it as dropped, then it "
-                                        "begins with its default",
-                                        one.field, one.now, one.was));
-        if (one.what == change_kind::dropped && !rules.dropped.contains(one.field))
-            found.push_back(fmt::format("{} of type {} would be lost: name it as dropped, or what "
-                                        "it is renamed to",
-                                        one.field, one.was));
-    }
+    if (is_by_itself)
+        return fmt::format("{} cannot become {} from {}: name it as dropped, then it begins with "
+                           "its default",
+                           one.field, one.now, one.was);
+    if (one.what == change_kind::dropped && !rules.dropped.contains(one.field))
+        return fmt::format("{} of type {} would be lost: name it as dropped, or what it is renamed "
+                           "to",
+                           one.field, one.was);
+    return {};
+}
+
+std::string objections_to(const value_match& object, const layout_matcher& matcher,
+                          const migration_rules& rules) {
+    std::string found;
+    const auto add = [&](const std::string& one) {
+        found += found.empty() || one.empty() ? one : "; " + one;
+    };
+    std::vector<field_change> changes;
+    list_changes(object, true, changes, changes);
+    for (const field_change& one : changes)
+        add(objection_to_field(one, changes, rules));
     for (const auto& [to, from] : rules.renamed)
         if (!matcher.has_followed(to))
-            found.push_back(fmt::format("{} cannot be what {} was: one of them is no field, or in "
-                                        "another struct, or was renamed already",
-                                        to, from));
+            add(fmt::format("{} cannot be what {} was: one of them is no field, or in another "
+                            "struct, or was renamed already",
+                            to, from));
     for (const std::string& one : rules.dropped)
-        if (!has_path(*all.from, one))
-            found.push_back(one + ", which may be dropped, is no field of the old layout");
-    if (all.parts.front().from != all.from->parts.data())
-        found.push_back("the id cannot be another field");
+        if (!has_path(*object.from, one))
+            add(one + ", which may be dropped, is no field of the old layout");
+    if (object.parts.front().from != object.from->parts.data())
+        add("the id cannot be another field");
     return found;
 }
 

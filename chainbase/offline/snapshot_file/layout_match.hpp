@@ -51,16 +51,14 @@ public:
     [[nodiscard]] const value_match& object() const noexcept { return object_; }
     /// As object_of_record::changes has them.
     [[nodiscard]] std::vector<field_change> changes() const;
-    /// What forbids the migration by these rules, a clause for each; empty: nothing.
-    [[nodiscard]] const std::vector<std::string>& objections() const noexcept {
-        return objections_;
-    }
+    /// All that forbids the migration by these rules, for a message; empty: nothing.
+    [[nodiscard]] const std::string& objections() const noexcept { return objections_; }
 
 private:
     layout_value from_;
     layout_value to_;
     value_match object_;
-    std::vector<std::string> objections_;
+    std::string objections_;
 };
 
 } // namespace chainbase::snapshot_file

@@ -13,7 +13,7 @@
 
 namespace chainbase::snapshot_file {
 
-namespace {
+namespace detail {
 
 using archive::detail::int128;
 using archive::detail::uint128;
@@ -288,7 +288,9 @@ void copy_run(std::byte* to, const std::byte* from, std::uint32_t bytes) {
     }
 }
 
-} // namespace
+} // namespace detail
+
+using namespace detail;
 
 /// The steps, and the object that they made last.
 class object_of_record::plan {
@@ -358,8 +360,7 @@ object_of_record::plan::plan(const type_schema& from, const type_schema& to, mig
       value_bytes_(to.value_bytes), compute_(std::move(rules.compute)) {
     const layout_match match(from, to, rules);
     if (!match.objections().empty())
-        throw usage_error(fmt::format("type {} cannot be converted: {}", to.name,
-                                      fmt::join(match.objections(), "; ")));
+        throw usage_error("type " + to.name + " cannot be converted: " + match.objections());
     step_compiler(program_).add(program_.object, *match.object().from, &match.object(), 0);
 }
 

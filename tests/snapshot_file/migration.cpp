@@ -1,0 +1,615 @@
+// Records of an older layout become objects of a newer one: against a model that changes the JSON
+// of an object.
+
+#include <archive/record/described_record.hpp>
+#include <chainbase/offline/rows/described_buffers.hpp>
+#include <chainbase/offline/snapshot_file/object_of_record.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <tools/inspect/rows/row_format.hpp>
+#include <tools/inspect/rows/row_reader.hpp>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <tests/sink/random_records.hpp>
+#include <tests/snapshot_file/random_layouts.hpp>
+#include <tests/support/seeded.hpp>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+using namespace chainbase;
+using namespace chainbase::test;
+using archive::byte_buffer;
+using archive::bytes_view;
+using nlohmann::json;
+using rows::value_type;
+using snapshot_file::field_change;
+using snapshot_file::migration_rules;
+using snapshot_file::object_of_record;
+using change = field_change::kind;
+
+namespace {
+
+/// A value that the new type does not have.
+struct no_fit {};
+
+std::string name_of(const value_type& type) {
+    const std::string bytes = std::to_string(type.bytes);
+    const std::string bits = std::to_string(8 * type.bytes);
+    switch (type.what) {
+    case value_type::kind::boolean:
+        return "bool";
+    case value_type::kind::number:
+        return type.is_id ? "id" : (type.is_signed ? "i" : "u") + bits;
+    case value_type::kind::floating:
+        return "f" + bits;
+    case value_type::kind::fixed_text:
+        return "fixed_string<" + bytes + ">";
+    case value_type::kind::text:
+        return "shared_string";
+    case value_type::kind::vector:
+        return "shared_vector<" + name_of(type.element()) + ">";
+    case value_type::kind::array:
+        return name_of(type.element()) + "[" + std::to_string(type.bytes / type.element().bytes) +
+               "]";
+    case value_type::kind::structure: {
+        std::string all;
+        for (const value_type::member& one : type.members)
+            all += (all.empty() ? "{" : ", ") + one.name + " " + name_of(one.type);
+        return all + "}";
+    }
+    case value_type::kind::opaque:
+        break;
+    }
+    return "bytes<" + bytes + ">";
+}
+
+std::string printed(const type_schema& type, bytes_view object, const rows::buffer_source& from) {
+    std::string text;
+    inspect::row_format(type).append_json(text, object.data(), from);
+    return text;
+}
+
+type_schema with_only(const std::string& type) {
+    return laid_out("one", {{"id", "id"}, {"x", type}});
+}
+
+/// The JSON of a value with these bytes; the rest are zeros.
+json json_in(const std::string& type, bytes_view bytes = {}) {
+    const type_schema schema = with_only(type);
+    byte_buffer object(schema.value_bytes);
+    std::ranges::copy(bytes, object.begin() + schema.fields[1].offset);
+    return inspect::exact_json(printed(schema, object, inspect::row_reader(schema)))["x"];
+}
+
+template <typename Value>
+Value value_in(const std::string& type, const json& value) {
+    const type_schema schema = with_only(type);
+    inspect::row_reader reader(schema);
+    return rows::copy_at<Value>(reader.read({{"id", 0}, {"x", value}}) + schema.fields[1].offset);
+}
+
+template <typename Value>
+json json_of(const std::string& type, Value value) {
+    return json_in(type, std::as_bytes(std::span(&value, 1)));
+}
+
+json double_of(const json& single) {
+    const auto value = value_in<float>("f32", single);
+    if (!std::isnan(value)) return json_of("f64", static_cast<double>(value));
+    const std::uint64_t bits = std::bit_cast<std::uint32_t>(value);
+    return json_of("f64", (bits >> 31 << 63) | 0x7FF0'0000'0000'0000U | (bits & 0x7F'FFFF) << 29);
+}
+
+json float_of(const json& real) {
+    const auto value = value_in<double>("f64", real);
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    const auto high = static_cast<std::uint32_t>(bits >> 29 & 0x7F'FFFF);
+    if (std::isnan(value) && (high == 0 || bits << 35 != 0)) throw no_fit();
+    if (std::isnan(value))
+        return json_of("f32", static_cast<std::uint32_t>(bits >> 63 << 31) | 0x7F80'0000U | high);
+    const auto single = static_cast<float>(value);
+    if (static_cast<double>(single) != value) throw no_fit();
+    return json_of("f32", single);
+}
+
+json bool_of(const json& number) {
+    if (!number.is_number_integer() || (number != 0 && number != 1)) throw no_fit();
+    return number == 1;
+}
+
+/// The elements of a sequence; those of bytes are printed as digits.
+json elements_in(const value_type& of, const json& value) {
+    if (!of.is_bytes()) return value;
+    json all = json::array();
+    const auto& digits = value.get_ref<const std::string&>();
+    for (std::size_t at = 0; at < digits.size(); at += 2)
+        all.push_back(std::stoul(digits.substr(at, 2), nullptr, 16));
+    return all;
+}
+
+json sequence_of(const value_type& of, const json& elements) {
+    if (!of.is_bytes()) return elements;
+    std::string digits;
+    for (const json& one : elements) {
+        if (!one.is_number_unsigned() || one.get<std::uint64_t>() > 255) throw no_fit();
+        digits += "0123456789abcdef"[one.get<unsigned>() / 16];
+        digits += "0123456789abcdef"[one.get<unsigned>() % 16];
+    }
+    return digits;
+}
+
+/// A newer layout, and how an object's JSON changes.
+struct changed_type {
+    std::string type;
+    std::function<json(const json&)> value;
+};
+
+class random_migration {
+public:
+    random_migration(random_source& random, const type_schema& from) : random_(random) {
+        value_type object{value_type::kind::structure, false, 0, 1, {}};
+        for (const type_schema::field& one : from.fields)
+            object.members.push_back({one.name, 0, value_type::of(one, from.value_bytes)});
+        named_types fields;
+        const auto change = members(object, "", "", fields);
+        to = laid_out("newer", fields);
+        value = change;
+    }
+
+    type_schema to;
+    migration_rules rules;
+    std::function<json(const json&)> value;
+
+private:
+    using changing = std::function<json(const json&)>;
+    using kind = value_type::kind;
+
+    changed_type changed(const value_type& from, const std::string& was, const std::string& now) {
+        const changed_type same{name_of(from), [](const json& value) { return value; }};
+        switch (from.what) {
+        case kind::boolean:
+            if (random_.one_in(2)) return same;
+            return {random_integer(1, false), [](const json& value) { return value ? 1U : 0U; }};
+        case kind::number:
+            return number(from, same);
+        case kind::floating:
+            if (random_.one_in(2)) return same;
+            return from.bytes == 4 ? changed_type{"f64", double_of} : changed_type{"f32", float_of};
+        case kind::text:
+        case kind::fixed_text:
+            return text(from, same);
+        case kind::vector:
+        case kind::array:
+            return sequence(from, was, now);
+        case kind::structure: {
+            named_types to;
+            auto value = members(from, was + ".", now + ".", to);
+            std::string type;
+            for (const auto& [name, of] : to)
+                type += (type.empty() ? "{" : ", ") + name + " " + of;
+            return {type + "}", std::move(value)};
+        }
+        case kind::opaque:
+            break;
+        }
+        return same;
+    }
+
+    /// Of at least so many bytes.
+    std::string random_integer(std::uint32_t least, bool is_signed) {
+        std::uint32_t bytes = least;
+        while (bytes < 16 && random_.one_in(2))
+            bytes *= 2;
+        return (is_signed ? "i" : "u") + std::to_string(8 * bytes);
+    }
+
+    changed_type number(const value_type& from, const changed_type& same) {
+        switch (random_.below(8)) {
+        case 0:
+            return {random_integer(1, random_.one_in(2)), same.value}; // may be too small
+        case 1:
+            if (random_.one_in(4)) return {"bool", bool_of};
+            return same;
+        case 2:
+            if (from.bytes == 16) return same;
+            return {random_integer(2 * from.bytes, true), same.value};
+        case 3:
+        case 4:
+            return {random_integer(from.bytes, from.is_signed), same.value};
+        default:
+            return same;
+        }
+    }
+
+    changed_type text(const value_type& from, const changed_type& same) {
+        const std::uint32_t kind = random_.below(6);
+        if (kind == 0) return {"shared_string", same.value};
+        if (kind > 2 || (from.what == kind::text && kind == 1)) return same;
+        const std::uint32_t least = random_.one_in(4) ? 8 : std::max(from.bytes, 32U);
+        return {"fixed_string<" + std::to_string(least + 8 * random_.below(3)) + ">", same.value};
+    }
+
+    changed_type sequence(const value_type& from, const std::string& was, const std::string& now) {
+        const changed_type element = changed(from.element(), was, now);
+        std::string type = "shared_vector<" + element.type + ">";
+        std::optional<std::size_t> count;
+        if (from.what == kind::array && !random_.one_in(4)) {
+            count = from.bytes / from.element().bytes;
+            // -0.0 is no default, but equals it as JSON.
+            const bool may_shrink = name_of(from).find("f32") == std::string::npos &&
+                                    name_of(from).find("f64") == std::string::npos && *count > 1;
+            if (may_shrink && random_.one_in(8))
+                *count -= 1;
+            else if (random_.one_in(2))
+                *count += random_.below(4);
+            type = element.type + "[" + std::to_string(*count) + "]";
+        }
+        const auto value = [=, to = value_type::named(type).value()](const json& of) {
+            json all = json::array();
+            for (const json& one : elements_in(from, of)) {
+                if (count && all.size() == *count) {
+                    if (one != json_in(name_of(from.element()))) throw no_fit();
+                } else {
+                    all.push_back(element.value(one));
+                }
+            }
+            while (count && all.size() < *count)
+                all.push_back(json_in(element.type));
+            return sequence_of(to, all);
+        };
+        return {type, value};
+    }
+
+    /// The members of a struct, or the fields, of which the id stays the first.
+    changing members(const value_type& from, const std::string& was, const std::string& now,
+                     named_types& to) {
+        std::vector<std::function<void(const json&, json&)>> all;
+        for (const value_type::member& one : from.members) {
+            const bool is_id = was.empty() && &one == from.members.data();
+            if (!is_id && random_.one_in(7)) {
+                rules.dropped.insert(was + one.name);
+                continue;
+            }
+            std::string name = one.name;
+            if (random_.one_in(6)) {
+                name = "n" + std::to_string(++names_);
+                rules.renamed[now + name] = was + one.name;
+            }
+            const changed_type made =
+                is_id ? changed_type{"id", [](const json& value) { return value; }}
+                      : changed(one.type, was + one.name, now + name);
+            to.emplace_back(name, made.type);
+            all.push_back([=, old = one.name](const json& before, json& after) {
+                after[name] = made.value(before.at(old));
+            });
+        }
+        while (to.empty() || random_.one_in(4)) {
+            const std::string name = "a" + std::to_string(++names_);
+            const std::string type = random_type(random_, 1);
+            to.emplace_back(name, type);
+            all.push_back([=](const json&, json& after) { after[name] = json_in(type); });
+        }
+        const std::size_t fixed = was.empty() ? 1 : 0;
+        for (std::size_t i = to.size(); random_.one_in(2) && i-- > fixed + 1;)
+            std::swap(to[i], to[fixed + random_.below(static_cast<std::uint32_t>(i - fixed))]);
+        return [all](const json& before) {
+            json after = json::object();
+            for (const auto& one : all)
+                one(before, after);
+            return after;
+        };
+    }
+
+    random_source& random_;
+    int names_ = 0;
+};
+
+/// The object without the handles in it.
+byte_buffer without_handles(const type_schema& type, bytes_view object) {
+    byte_buffer copy(object.begin(), object.end());
+    const rows::described_buffers buffers(type);
+    buffers.of_object().each_handle(copy.size(), [&](std::size_t at, const buffer_layout&) {
+        std::memset(copy.data() + at, 0, sizeof(buffer_handle));
+    });
+    return copy;
+}
+
+/// Whether the record becomes what the model says; false when both refuse it.
+bool migrates(const type_schema& from, const random_migration& model, object_of_record& reader,
+              bytes_view record) {
+    inspect::row_reader wanted(model.to);
+    const std::byte* object = nullptr;
+    try {
+        object = wanted.read(
+            model.value(inspect::exact_json(inspect::row_format(from).text_of(record).json)));
+    } catch (const no_fit&) {
+    } catch (const usage_error&) { // a number or a text is too large
+    }
+    if (!object) {
+        REQUIRE_THROWS_AS(reader.read(record), limit_error);
+        return false;
+    }
+    const auto made = reader.read(record);
+    REQUIRE(printed(model.to, made, reader) ==
+            printed(model.to, {object, model.to.value_bytes}, wanted));
+    REQUIRE(archive::same(without_handles(model.to, made),
+                          without_handles(model.to, {object, model.to.value_bytes})));
+    return true;
+}
+
+std::string refusal_of(const std::function<void()>& work) {
+    try {
+        work();
+    } catch (const error& problem) {
+        return problem.what();
+    }
+    return "done";
+}
+
+std::string refusal_of(const type_schema& from, const type_schema& to, migration_rules rules = {}) {
+    return refusal_of([&] { object_of_record(from, to, rules); });
+}
+
+bool contains(const std::string& all, const std::string& part) {
+    UNSCOPED_INFO(all);
+    return all.find(part) != all.npos;
+}
+
+/// The record of an object with these values.
+byte_buffer record_of(const type_schema& type, const json& object) {
+    inspect::row_reader reader(type);
+    const std::byte* const made = reader.read(inspect::exact_json(object.dump()));
+    byte_buffer record;
+    archive::described_record(type).append(made, reader, record);
+    return record;
+}
+
+/// What an object becomes, as JSON, or why not.
+std::string migrated(const std::string& from, const std::string& to, const json& value) {
+    const type_schema old = laid_out("thing", {{"id", "id"}, {"x", from}});
+    const type_schema made = laid_out("thing", {{"id", "id"}, {"x", to}});
+    object_of_record reader(old, made);
+    const byte_buffer record = record_of(old, {{"id", 5}, {"x", value}});
+    return refusal_of([&] { static_cast<void>(reader.read(record)); }) == "done"
+               ? inspect::exact_json(printed(made, reader.read(record), reader))["x"].dump()
+               : refusal_of([&] { static_cast<void>(reader.read(record)); });
+}
+
+} // namespace
+
+TEST_CASE_METHOD(seeded, "records of random types become objects of newer ones as the model says") {
+    std::uint64_t made = 0;
+    std::uint64_t refused = 0;
+    for (std::uint64_t left = short_test_operations(400); left != 0; --left) {
+        const type_schema from = random_layout(random, left % 8 == 0 ? 10 : 3);
+        const random_migration model(random, from);
+        object_of_record reader(from, model.to, model.rules);
+        random_records records(from, random);
+        for (std::uint32_t id = 0; id < 10; ++id)
+            ++(migrates(from, model, reader, records.next(id)) ? made : refused);
+    }
+    CHECK(made > 100);
+    CHECK(refused > 100);
+}
+
+TEST_CASE_METHOD(seeded, "a migration reads no record that its own layout does not") {
+    for (std::uint64_t left = short_test_operations(60); left != 0; --left) {
+        const type_schema from = random_layout(random, 6);
+        const random_migration model(random, from);
+        object_of_record reader(from, model.to, model.rules);
+        object_of_record plain(from);
+        const auto outcome = [](object_of_record& of, const byte_buffer& record) {
+            try {
+                static_cast<void>(of.read(record));
+            } catch (const damaged_error&) {
+                return 'd';
+            } catch (const limit_error&) {
+                return 'l';
+            }
+            return 'r';
+        };
+        const auto check = [&](const byte_buffer& record) {
+            const char wanted = outcome(plain, record);
+            const char found = outcome(reader, record);
+            REQUIRE((found == 'l' || found == wanted));
+        };
+        byte_buffer record = random_records(from, random).next(7);
+        for (std::size_t end = 0; end < record.size(); ++end)
+            check({record.begin(), record.begin() + static_cast<std::ptrdiff_t>(end)});
+        for (std::size_t bit = 0; bit < 8 * std::min<std::size_t>(record.size(), 1'000); ++bit) {
+            record[bit / 8] ^= std::byte{1} << bit % 8;
+            check(record);
+            record[bit / 8] ^= std::byte{1} << bit % 8;
+        }
+    }
+}
+
+TEST_CASE("what happens to each field is listed before anything is read") {
+    const type_schema from = laid_out("thing", {{"id", "id"},
+                                                {"same", "u64"},
+                                                {"old", "u16"},
+                                                {"wider", "i16"},
+                                                {"smaller", "u64"},
+                                                {"gone", "shared_string"},
+                                                {"text", "fixed_string<16>"},
+                                                {"owner", "id"},
+                                                {"paid", "{value i64, unit u8}"},
+                                                {"votes", "shared_vector<{by u32, gone u8}>"},
+                                                {"other", "f32"}});
+    const type_schema to = laid_out("thing", {{"id", "id"},
+                                              {"other", "shared_string"},
+                                              {"votes", "shared_vector<{weight u64, by u64}>"},
+                                              {"paid", "{unit u8, amount i64}"},
+                                              {"owner", "u32"},
+                                              {"text", "shared_string"},
+                                              {"now", "u32"},
+                                              {"smaller", "u8"},
+                                              {"wider", "i64"},
+                                              {"same", "u64"},
+                                              {"fresh", "bool"}});
+    const migration_rules rules{
+        {{"now", "old"}, {"paid.amount", "paid.value"}}, {"gone", "votes.gone", "other"}, {}};
+    const std::vector<field_change> wanted{
+        {change::same, "id", "id", "id"},
+        {change::added, "other", "", "shared_string"},
+        {change::widened, "votes", "shared_vector<{by u32, gone u8}>",
+         "shared_vector<{weight u64, by u64}>"},
+        {change::added, "votes.weight", "", "u64"},
+        {change::widened, "votes.by", "u32", "u64"},
+        {change::widened, "paid", "{value i64, unit u8}", "{unit u8, amount i64}"},
+        {change::renamed, "paid.amount", "value i64", "i64"},
+        {change::widened, "owner", "id", "u32"},
+        {change::widened, "text", "fixed_string<16>", "shared_string"},
+        {change::renamed, "now", "old u16", "u32"},
+        {change::narrowed, "smaller", "u64", "u8"},
+        {change::widened, "wider", "i16", "i64"},
+        {change::same, "same", "u64", "u64"},
+        {change::added, "fresh", "", "bool"},
+        {change::dropped, "votes.gone", "u8", ""},
+        {change::dropped, "gone", "shared_string", ""},
+        {change::dropped, "other", "f32", ""}};
+    CHECK(object_of_record::changes(from, to, rules) == wanted);
+
+    object_of_record reader(from, to, rules);
+    const json votes{{{"by", 3}, {"gone", 1}}, {{"by", 4}, {"gone", 0}}};
+    const byte_buffer record = record_of(from, {{"id", 9},
+                                                {"same", 1},
+                                                {"old", 2},
+                                                {"wider", -3},
+                                                {"smaller", 4},
+                                                {"gone", "away"},
+                                                {"text", "abc"},
+                                                {"owner", 5},
+                                                {"paid", {{"value", -6}, {"unit", 7}}},
+                                                {"votes", votes},
+                                                {"other", 8}});
+    CHECK(printed(to, reader.read(record), reader) ==
+          R"({"id":9,"other":"","votes":[{"weight":0,"by":3},{"weight":0,"by":4}],)"
+          R"("paid":{"unit":7,"amount":-6},"owner":5,"text":"abc","now":2,"smaller":4,"wider":-3,)"
+          R"("same":1,"fresh":false})");
+}
+
+TEST_CASE("what would be lost, cannot be converted, or is no field is refused by name") {
+    const type_schema from = laid_out("thing", {{"id", "id"},
+                                                {"a", "u64"},
+                                                {"at", "{x u8, y u16}"},
+                                                {"raw", "bytes<12>"},
+                                                {"v", "shared_vector<u64>"}});
+    const auto with = [&](const named_types& fields) {
+        named_types all{{"id", "id"}};
+        all.insert(all.end(), fields.begin(), fields.end());
+        return laid_out("thing", all);
+    };
+    const type_schema same = from;
+    CHECK(refusal_of(from, same) == "done");
+    const type_schema less = with({{"at", "{x u8}"}, {"raw", "bytes<12>"}});
+    CHECK(
+        contains(refusal_of(from, less), "type thing cannot be converted: at.y of type u16 would"));
+    CHECK(contains(refusal_of(from, less), "; a of type u64 would be lost"));
+    CHECK(contains(refusal_of(from, less), "; v of type shared_vector<u64> would be lost"));
+    CHECK(
+        contains(refusal_of(from, less, {{}, {"a", "v", "at"}, {}}), "at.y of type u16 would be"));
+    CHECK(refusal_of(from, less, {{}, {"a", "v", "at.y"}, {}}) == "done");
+
+    const type_schema odd = with({{"a", "shared_string"},
+                                  {"at", "{x shared_string, y u16}"},
+                                  {"raw", "bytes<13>"},
+                                  {"v", "u64[4]"}});
+    const std::string problems = refusal_of(from, odd);
+    for (const char* part :
+         {"a cannot become shared_string from u64", "at.x cannot become shared_string from u8",
+          "raw cannot become bytes<13> from bytes<12>",
+          "v cannot become u64[4] from shared_vector"})
+        CHECK(contains(problems, part));
+    CHECK_FALSE(contains(problems, "at cannot become"));
+    CHECK(refusal_of(from, odd, {{}, {"a", "at.x", "raw", "v"}, {}}) == "done");
+
+    CHECK(contains(refusal_of(from, same, {{{"b", "a"}}, {}, {}}), "b cannot be what a was"));
+    CHECK(contains(refusal_of(from, same, {{{"a", "b"}}, {}, {}}), "a cannot be what b was"));
+    CHECK(
+        contains(refusal_of(from, same, {{{"at.x", "a"}}, {"at.x"}, {}}), "at.x cannot be what a"));
+    CHECK(
+        contains(refusal_of(from, same, {{}, {"at.z"}, {}}), "at.z, which may be dropped, is no"));
+    const type_schema twice = with({{"b", "u64"},
+                                    {"c", "u64"},
+                                    {"at", "{x u8, y u16}"},
+                                    {"raw", "bytes<12>"},
+                                    {"v", "shared_vector<u64>"}});
+    CHECK(contains(refusal_of(from, twice, {{{"b", "a"}, {"c", "a"}}, {}, {}}),
+                   "c cannot be what a was"));
+    const type_schema other_id = laid_out("thing", {{"number", "id"}, {"id", "id"}});
+    CHECK(contains(refusal_of(laid_out("thing", {{"id", "id"}}), other_id), "the id cannot be"));
+    CHECK(refusal_of(laid_out("thing", {{"id", "id"}}), other_id, {{{"number", "id"}}, {}, {}}) ==
+          "done");
+}
+
+TEST_CASE("a value that the new type does not have is refused with type, id, field and value") {
+    CHECK(migrated("u64", "u8", 255) == "255");
+    CHECK(migrated("u64", "u8", 256)
+              .starts_with("thing 5: field x: 256 is no unsigned integer of 8"));
+    CHECK(migrated("i64", "u64", -1)
+              .starts_with("thing 5: field x: -1 is no unsigned integer of 64"));
+    CHECK(migrated("u64", "i64", UINT64_MAX).find("18446744073709551615 is no signed integer") !=
+          std::string::npos);
+    CHECK(migrated("u64", "i128", UINT64_MAX) == "18446744073709551615");
+    CHECK(migrated("i128", "i8", -128) == "-128");
+    CHECK(migrated("i128", "i8", -129).find("field x: -129 is no") != std::string::npos);
+    CHECK(migrated("i8", "bool", 1) == "true");
+    CHECK(migrated("i8", "bool", -1).find("field x: -1 is no bool") != std::string::npos);
+    CHECK(migrated("bool", "i128", true) == "1");
+    CHECK(migrated("f64", "f32", 0.5) == "0.5");
+    CHECK(migrated("f64", "f32", 0.1).find("field x: 0.1 is no f32") != std::string::npos);
+    CHECK(migrated("f64", "f32", 1e300).find("field x: 1e+300 is no f32") != std::string::npos);
+    CHECK(migrated("f64", "f32", "-inf") == "\"-inf\"");
+    CHECK(migrated("f32", "f64", "nan(7f800001)") == "\"nan(7ff0000020000000)\"");
+    CHECK(migrated("f64", "f32", "nan(7ff0000020000000)") == "\"nan(7f800001)\"");
+    CHECK(migrated("f64", "f32", "nan(7ff0000000000001)").find("is no f32") != std::string::npos);
+    CHECK(migrated("shared_string", "fixed_string<8>", "8 bytes!") == "\"8 bytes!\"");
+    CHECK(migrated("shared_string", "fixed_string<8>", "9 bytes!!")
+              .find(R"(field x: "9 bytes!!" of 9 bytes is no text of at most 8)") !=
+          std::string::npos);
+    CHECK(migrated("shared_string", "fixed_string<8>", std::string("a\0b", 3))
+              .find(R"("a?b" of 3 bytes is no text)") != std::string::npos);
+    CHECK(migrated("u8[3]", "u16[2]", "010200") == "[1,2]");
+    CHECK(migrated("u8[3]", "u16[2]", "010203").find("array of 3 elements is no array of 2") !=
+          std::string::npos);
+    CHECK(migrated("f64[2]", "f64[1]", {1, -0.0}).find("is no array of 1") != std::string::npos);
+    CHECK(migrated("u8[3]", "shared_vector<u64>", "010200") == "[1,2,0]");
+    CHECK(migrated("u64[2]", "shared_vector<u64>", {1, 2}) == "[1,2]");
+}
+
+TEST_CASE("an integer of 128 bits has an older name") {
+    type_schema from = laid_out("thing", {{"id", "id"}, {"x", "i128"}});
+    const type_schema to = from;
+    from.fields[1].type = "bytes<16>";
+    CHECK(object_of_record::changes(from, to)[1].what == change::same);
+    CHECK(object_of_record::changes(to, from)[1].what == change::same);
+    object_of_record reader(from, to);
+    byte_buffer record = record_of(from, {{"id", 1}, {"x", std::string(32, 'f')}});
+    CHECK(printed(to, reader.read(record), reader) == R"({"id":1,"x":-1})");
+}
+
+TEST_CASE("a program computes fields of the new object from the record") {
+    const type_schema from = laid_out("thing", {{"id", "id"}, {"a", "u32"}, {"b", "u32"}});
+    const type_schema to =
+        laid_out("thing", {{"id", "id"}, {"sum", "u64"}, {"name", "shared_string"}});
+    migration_rules rules{{}, {"a", "b"}, {}};
+    rules.compute = [&](bytes_view record, std::span<std::byte> object) {
+        REQUIRE(object.size() == to.value_bytes);
+        const std::uint64_t sum = rows::copy_at<std::uint32_t>(record.data() + 8) +
+                                  std::uint64_t{rows::copy_at<std::uint32_t>(record.data() + 12)};
+        if (sum != 0) std::memcpy(object.data() + to.fields[1].offset, &sum, sizeof sum);
+    };
+    object_of_record reader(from, to, rules);
+    for (const std::uint32_t a : {UINT32_MAX, 0U}) {
+        const byte_buffer record = record_of(from, {{"id", 3}, {"a", a}, {"b", a}});
+        CHECK(printed(to, reader.read(record), reader) ==
+              R"({"id":3,"sum":)" + std::to_string(2 * std::uint64_t{a}) + R"(,"name":""})");
+    }
+}
