@@ -1,0 +1,74 @@
+"""A state of the social chain, opened by a program whose account is declared otherwise."""
+
+import pytest
+from programs import program
+
+
+@pytest.fixture
+def state(driver, scratch):
+    driver("generate", "--operations", 20000, "--accounts", 500, "--to", scratch / "log")
+    driver("replay", "--block-log", scratch / "log", "--state", scratch / "state")
+    return scratch / "state"
+
+
+def accounts(inspect, state):
+    return inspect("range", state, "account", "id", "--limit", 100000, "--json").json_lines
+
+
+def digests(inspect, state):
+    found = inspect("digest", state, "--json").json
+    return {one["name"]: one["digest"] for one in found["types"] if one["name"] != "account"}
+
+
+def test_an_account_with_a_new_field_a_new_key_and_a_rename(inspect, state):
+    before, others = accounts(inspect, state), digests(inspect, state)
+    busiest = max(before, key=lambda one: one["posts"] + one["replies"] + one["votes"])
+    activity = busiest["posts"] + busiest["replies"] + busiest["votes"]
+    for _ in range(2):  # the second time nothing is to be done
+        said = program("evolved_account")(state, busiest["name"]).json
+        assert said == {
+            "accounts": len(before),
+            "liquid": sum(one["balance"] for one in before),
+            "id": busiest["id"],
+            "activity": activity,
+            "busiest": activity,
+        }
+    after = accounts(inspect, state)
+    assert [one["liquid"] for one in after] == [one["balance"] for one in before]
+    assert all(one["about"] == "" for one in after)
+    assert digests(inspect, state) == others
+    found = inspect("range", state, "account", "by_activity", "--limit", 1, "--reverse", "--json")
+    assert found.json_lines[0]["activity"] == activity
+    inspect("check", state)
+
+
+def test_without_a_migration_the_state_is_refused_and_stays(driver, inspect, state, scratch):
+    name = accounts(inspect, state)[0]["name"]
+    program("evolved_account")(state, name)
+    refused = driver("replay", "--block-log", scratch / "log", "--state", state, code=1)
+    assert "type account was stored with another layout" in refused.err
+    assert "open_options::migrate" in refused.err
+    program("evolved_account")(state, name)
+
+
+def test_a_snapshot_is_loaded_into_the_types_of_another_state(driver, inspect, state, scratch):
+    """What the operator does without the program: the types come from a state that has them."""
+    name = accounts(inspect, state)[0]["name"]
+    inspect("snapshot", "write", state, "--to", scratch / "snapshot")
+    driver("generate", "--operations", 2000, "--accounts", 50, "--to", scratch / "small")
+    driver("replay", "--block-log", scratch / "small", "--state", scratch / "like")
+    program("evolved_account")(scratch / "like", accounts(inspect, scratch / "like")[0]["name"])
+    load = ("snapshot", "load", scratch / "snapshot", "--to", scratch / "loaded")
+    how = ("--types-of", scratch / "like", "--rename", "account/liquid=balance")
+    said = inspect(*load, *how, "--dry-run", "--json").json
+    changes = {one["field"]: one["what"] for one in said["types"] if one["type"] == "account"
+               for one in one["fields"] if one["what"] != "same"}
+    assert changes == {"liquid": "renamed", "posts": "widened", "activity": "added", "about": "added"}
+    assert not (scratch / "loaded").exists()
+    inspect(*load, *how)
+    before = accounts(inspect, state)
+    after = accounts(inspect, scratch / "loaded")
+    assert [one["liquid"] for one in after] == [one["balance"] for one in before]
+    inspect("check", scratch / "loaded")
+    said = program("evolved_account")(scratch / "loaded", name).json
+    assert said["accounts"] == len(before)
