@@ -495,6 +495,48 @@ TEST_CASE("what happens to each field is listed before anything is read") {
           R"("same":1,"fresh":false})");
 }
 
+TEST_CASE("what can fail is told from what cannot, and from what is impossible") {
+    const struct {
+        const char* from;
+        const char* to;
+        change what;
+    } all[] = {{"u64", "i64", change::narrowed},
+               {"u64", "i128", change::widened},
+               {"i8", "u64", change::narrowed},
+               {"i8", "i16", change::widened},
+               {"u8", "u16", change::widened},
+               {"u16", "u8", change::narrowed},
+               {"u32", "id", change::widened},
+               {"bool", "i8", change::widened},
+               {"u8", "bool", change::narrowed},
+               {"f32", "f64", change::widened},
+               {"f64", "f32", change::narrowed},
+               {"u64", "f64", change::impossible},
+               {"fixed_string<8>", "fixed_string<16>", change::widened},
+               {"fixed_string<16>", "fixed_string<8>", change::narrowed},
+               {"fixed_string<8>", "shared_string", change::widened},
+               {"shared_string", "fixed_string<8>", change::narrowed},
+               {"shared_vector<u8>", "shared_string", change::impossible},
+               {"u8[2]", "u8[3]", change::widened},
+               {"u8[3]", "u8[2]", change::narrowed},
+               {"u8[2]", "u16[2]", change::widened},
+               {"u8[2]", "i8[3]", change::narrowed},
+               {"u8[2]", "shared_vector<u8>", change::widened},
+               {"shared_vector<u8>", "u8[2]", change::impossible},
+               {"shared_vector<u8>", "shared_vector<i8>", change::narrowed},
+               {"{a u8}", "{a u16}", change::widened},
+               {"{a u8}", "{a bool}", change::narrowed},
+               {"{a u8, b u8}", "{b u8, a u8}", change::same},
+               {"{a u8}", "u8", change::impossible},
+               {"bytes<3>", "u8[3]", change::impossible}};
+    for (const auto& [from, to, what] : all) {
+        INFO(from << " to " << to);
+        CHECK(object_of_record::changes(with_only(from), with_only(to))[1].what == what);
+        const std::string refused = refusal_of(with_only(from), with_only(to));
+        CHECK((refused == "done") == (what != change::impossible));
+    }
+}
+
 TEST_CASE("what would be lost, cannot be converted, or is no field is refused by name") {
     const type_schema from = laid_out("thing", {{"id", "id"},
                                                 {"a", "u64"},

@@ -225,6 +225,31 @@ TEST_CASE("what is wrong with a record is told with type, id, field and offset")
     CHECK(says(good, "it was read"));
 }
 
+TEST_CASE("a bool is 0 or 1, wherever it is") {
+    const std::pair<const char*, std::uint32_t> all[] = {{"bool", 1},
+                                                         {"bool[3]", 3},
+                                                         {"bool[2][2]", 4},
+                                                         {"{a bool}[2]", 2},
+                                                         {"{a bool, b bool[2]}[2]", 6},
+                                                         {"shared_vector<bool>", 3},
+                                                         {"shared_vector<{a bool}>", 2}};
+    for (const auto& [type, bools] : all) {
+        INFO(type);
+        const type_schema of = laid_out("thing", {{"id", "id"}, {"x", type}});
+        object_of_record reader(of);
+        record_maker record(of);
+        record.number(1U);
+        if (std::string_view(type).starts_with("shared_vector")) record.number(bools);
+        record.made.resize(record.made.size() + bools, std::byte{1});
+        CHECK(message_of(reader, record.made) == "it was read");
+        for (std::uint32_t i = 1; i <= bools; ++i) {
+            byte_buffer other = record.made;
+            other[other.size() - i] = std::byte{2};
+            CHECK(message_of(reader, other).find("not a bool") != std::string::npos);
+        }
+    }
+}
+
 TEST_CASE("a short record that claims many large elements takes no memory") {
     const type_schema type = laid_out(
         "thing", {{"id", "id"}, {"all", "shared_vector<{a shared_string, b fixed_string<4096>}>"}});

@@ -197,7 +197,7 @@ private:
             sources.push_back(renamed_to(one, old));
         for (std::size_t i = 0; i < sources.size(); ++i) {
             const layout_value& to = of.to->parts[i];
-            if (!sources[i] && !rules_.renamed.contains(to.path)) sources[i] = take(to.name, old);
+            if (!sources[i]) sources[i] = take(to.name, old);
             of.parts.push_back(member(sources[i], to));
             used.insert(of.parts.back().from);
         }

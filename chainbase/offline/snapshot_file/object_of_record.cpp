@@ -574,8 +574,8 @@ std::string object_of_record::plan::object_name() const {
 
 void object_of_record::plan::fail(const std::string& field, const std::byte* from,
                                   const std::string& why) const {
-    throw damaged_error(fmt::format("{}: field {}, offset {} of {} in the record: {}; get the "
-                                    "snapshot again, or from elsewhere",
+    throw damaged_error(fmt::format("{}: field {}, offset {} of {} in the record: {}; take it "
+                                    "from another copy of the state",
                                     object_name(), field, record_.size() - left(from),
                                     record_.size(), why));
 }
