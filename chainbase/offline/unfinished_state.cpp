@@ -1,9 +1,9 @@
+#include <chainbase/offline/unfinished_state.hpp>
 #include <chainbase/segment/segment_place.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/private_folder.hpp>
-#include <tools/inspect/unfinished_state.hpp>
 
-namespace chainbase::inspect {
+namespace chainbase {
 
 namespace fs = std::filesystem;
 
@@ -62,4 +62,4 @@ void unfinished_state::take_lock() {
     }
 }
 
-} // namespace chainbase::inspect
+} // namespace chainbase

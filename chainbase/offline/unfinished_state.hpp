@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace chainbase::inspect {
+namespace chainbase {
 
 /// A state being made in `NAME.unfinished/state`; it is renamed to NAME when complete, so NAME is a
 /// whole state or does not exist. A file beside it marks the folder, so that the next call removes
@@ -37,4 +37,4 @@ private:
     unfinished_name name_;
 };
 
-} // namespace chainbase::inspect
+} // namespace chainbase

@@ -426,6 +426,68 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("chunks of removed objects are part of a snapshot") {
+    const scratch_state state;
+    const fs::path folder = state.folder() / "s";
+    const auto write = [&](bool puts_removed) {
+        folder_writer to(folder);
+        manifest all;
+        type_entry& type = all.types.emplace_back();
+        type.schema.name = "vote";
+        type.schema.fields = {{"id", "id", 0, 4}};
+        type.next_id = 8;
+        type.row_layout = 1;
+        all.archive = "rocksdb";
+        chunk_content rows;
+        rows.add({7, {}, true, {}});
+        const piece removed = piece::of({0, 4}, std::move(rows));
+        type.removed = {{removed.at, 1, removed.content.bytes().size(),
+                         sha256().of(removed.content.bytes()), removed.root}};
+        if (puts_removed) REQUIRE(to.put(removed) == type.removed.front());
+        to.finish(all);
+    };
+    REQUIRE_THROWS_WITH(write(false), Contains("vote, ids 0 to 15 was not put"));
+    write(true);
+    const folder_reader from(folder);
+    const type_entry& type = from.manifest().types.front();
+    REQUIRE_NOTHROW(from.content(type, type.removed.front()));
+}
+
+TEST_CASE("a snapshot is taken over chunk by chunk, and what came is kept") {
+    const scratch_state state;
+    const fs::path folder = state.folder() / "taken";
+    folder_writer original(state.folder() / "s");
+    const manifest all = small_sample().write(original);
+    const folder_reader from(state.folder() / "s");
+    const auto take = [&](std::size_t most) {
+        folder_writer to(folder);
+        std::size_t taken = 0;
+        for (const type_entry& type : all.types)
+            for (const chunk_entry& one : type.chunks) {
+                if (to.keeps(one)) continue;
+                if (taken++ == most) return to.so_far();
+                const std::string file = bytes_of(*from.file_of(one));
+                to.put_file(one, archive::as_bytes(file));
+            }
+        to.finish(all);
+        return to.so_far();
+    };
+    REQUIRE(take(1).written == 1);
+    const chunk_entry& first = all.types.front().chunks.front();
+    REQUIRE(fs::exists(chunk_file_in(folder, first)));
+    SECTION("and used") {
+        REQUIRE(take(SIZE_MAX).kept >= 1);
+    }
+    SECTION("unless it is damaged") {
+        store(chunk_file_in(folder, first), "x");
+        REQUIRE(take(0).kept == 0);
+        static_cast<void>(take(SIZE_MAX));
+    }
+    const folder_reader taken(folder);
+    REQUIRE(taken.manifest().name() == all.name());
+    small_sample().require_in(taken);
+}
+
 TEST_CASE("a writer that failed goes on itself") {
     int steps = 0;
     for (int n = 5;; ++n) {

@@ -153,6 +153,9 @@ struct folder_writer::work {
         if (!archive::same(unpacked(bytes, one.bytes, file.string()), content))
             throw damaged_error(file.string() + ": what was compressed does not unpack to the "
                                                 "same; check the memory of this machine");
+        write_file(bytes, file);
+    }
+    void write_file(archive::bytes_view bytes, const fs::path& file) {
         write_whole(on, file, bytes);
         const std::lock_guard guard(mutex);
         ++done.written;
@@ -175,16 +178,18 @@ struct folder_writer::work {
     void require_put(const manifest& all) const {
         const std::lock_guard guard(mutex);
         for (const type_entry& type : all.types)
-            for (const chunk_entry& one : type.chunks)
-                if (!put.contains(one.digest) && !is_in_base(one))
-                    throw usage_error(folder.string() + ": the chunk of " + name_of(type, one) +
-                                      " was not put; put all chunks of the manifest before it");
+            for (const auto* chunks : {&type.chunks, &type.removed})
+                for (const chunk_entry& one : *chunks)
+                    if (!put.contains(one.digest) && !is_in_base(one))
+                        throw usage_error(folder.string() + ": the chunk of " + name_of(type, one) +
+                                          " was not put; put all chunks of the manifest before it");
     }
     void remove_others(const manifest& all) const {
         std::set<std::string> names;
         for (const type_entry& type : all.types)
-            for (const chunk_entry& one : type.chunks)
-                names.insert(hex(one.digest));
+            for (const auto* chunks : {&type.chunks, &type.removed})
+                for (const chunk_entry& one : *chunks)
+                    names.insert(hex(one.digest));
         for (const std::string& name : on.names_in(folder / chunks_folder))
             if (!names.contains(name)) on.remove(folder / chunks_folder / name);
     }
@@ -233,6 +238,25 @@ chunk_entry folder_writer::put(const piece& one) {
         throw;
     }
     return entry;
+}
+
+bool folder_writer::keeps(const chunk_entry& one) {
+    const bool is_there =
+        work_->is_in_base(one) || work_->is_here(one, chunk_file(work_->folder, one.digest));
+    if (!is_there) return false;
+    static_cast<void>(work_->claim(one));
+    work_->count_kept();
+    return true;
+}
+
+void folder_writer::put_file(const chunk_entry& one, archive::bytes_view file) {
+    if (!work_->claim(one)) return work_->count_kept();
+    try {
+        work_->write_file(file, chunk_file(work_->folder, one.digest));
+    } catch (...) {
+        work_->give_up(one);
+        throw;
+    }
 }
 
 void folder_writer::finish(const manifest& all) {

@@ -24,7 +24,7 @@ namespace chainbase::snapshot_file {
 /// `lock`. It is a private_folder; who publishes it may give others access, since a reader trusts
 /// nothing in it.
 ///
-/// put() and so_far() are thread-safe.
+/// All calls but finish() are thread-safe.
 class folder_writer {
 public:
     /// Makes `folder` if it is not there. With `base`, chunks of that whole snapshot whose files
@@ -41,6 +41,14 @@ public:
     /// again. Throws io_error, out_of_space_error, damaged_error when what was read is not what was
     /// written.
     chunk_entry put(const piece& one);
+    /// @name Chunks of a manifest that is known before them
+    /// @{
+    /// Whether a chunk is there and right, from an earlier call or in the base; it counts as put
+    /// then. Reads all of it. Throws io_error.
+    [[nodiscard]] bool keeps(const chunk_entry& one);
+    /// As put(), of the bytes of its file. Requires that verified() accepted them for `one`.
+    void put_file(const chunk_entry& one, archive::bytes_view file);
+    /// @}
     /// Writes the manifest, and brings all to storage; removes files of an earlier call that this
     /// snapshot does not have. Nothing is put afterwards. Throws usage_error, saying what, when the
     /// manifest is none that manifest::of() reads, or has a chunk that is neither put nor in the

@@ -5,6 +5,7 @@
 #include <archive/write_batch.hpp>
 #include <chainbase/database.hpp>
 #include <chainbase/offline/snapshot_file/loading.hpp>
+#include <chainbase/offline/unfinished_state.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/files.hpp>
 #include <pool_allocator/base/in_order.hpp>
@@ -323,6 +324,15 @@ void count_failures(const folder_reader& from, const type_to_load& type, const l
 
 loading_result load(const folder_reader& from, const fs::path& folder, const loading_options& how) {
     return loader(from, folder, how).run();
+}
+
+loading_result load_as(const folder_reader& from, const fs::path& state, loading_options how) {
+    unfinished_state made(state, how.limits.readers_group);
+    how.limits.expected_bytes = 2 * from.manifest().bytes();
+    how.limits.durability = durability::checkpoint;
+    const loading_result done = load(from, made.path(), how);
+    made.finish();
+    return done;
 }
 
 std::vector<type_change> dry_run(const folder_reader& from, const loading_options& how) {

@@ -44,6 +44,13 @@ struct loading_result {
 loading_result load(const folder_reader& from, const std::filesystem::path& folder,
                     const loading_options& how);
 
+/// As load(), into `state`, which does not exist: it has that name when it is whole, and what a
+/// killed call left is removed by the next (unfinished_state). The state survives a crash of the
+/// machine, and is expected to be twice as large as the snapshot's contents. Throws also what
+/// unfinished_state throws.
+loading_result load_as(const folder_reader& from, const std::filesystem::path& state,
+                       loading_options how);
+
 /// What loading would do to a type.
 struct type_change {
     std::string type; ///< new name; of a dropped one the old

@@ -1,13 +1,13 @@
+#include <chainbase/offline/snapshot_file/trust.hpp>
 #include <pool_allocator/base/error.hpp>
-#include <tools/inspect/snapshot/trust.hpp>
 
 #include <boost/algorithm/hex.hpp>
 
 #include <algorithm>
 
-namespace chainbase::inspect {
+namespace chainbase::snapshot_file {
 
-void trusted_root::require(const snapshot_file::manifest& all, const std::string& snapshot) const {
+void trusted_root::require(const manifest& all, const std::string& snapshot) const {
     if (name && all.name() != *name)
         throw damaged_error(snapshot + ": its name is " + hex(all.name()) + ", not " + hex(*name) +
                             ", which is trusted; take it from elsewhere");
@@ -20,10 +20,10 @@ void trusted_root::require(const snapshot_file::manifest& all, const std::string
                             hex(*root) + ", which is trusted; take it from elsewhere");
 }
 
-std::vector<std::string> trusted_root::not_covered(const snapshot_file::manifest& all) const {
+std::vector<std::string> trusted_root::not_covered(const manifest& all) const {
     std::vector<std::string> found;
     if (name) return found;
-    for (const snapshot_file::type_entry& one : all.types)
+    for (const type_entry& one : all.types)
         if (!(root && one.is_committed) && (one.objects != 0 || !one.removed.empty()))
             found.push_back(one.schema.name);
     return found;
@@ -44,4 +44,4 @@ sha256_digest digest_of(const std::string& word) {
     return found;
 }
 
-} // namespace chainbase::inspect
+} // namespace chainbase::snapshot_file

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace chainbase::inspect {
+namespace chainbase::snapshot_file {
 
 /// What a caller trusts of a snapshot that came from elsewhere.
 struct trusted_root {
@@ -14,12 +14,12 @@ struct trusted_root {
     std::optional<sha256_digest> name; ///< of the snapshot
 
     /// Throws damaged_error, naming `snapshot`, when it is another one.
-    void require(const snapshot_file::manifest& all, const std::string& snapshot) const;
+    void require(const manifest& all, const std::string& snapshot) const;
     /// The types whose objects are not proven by what is trusted.
-    [[nodiscard]] std::vector<std::string> not_covered(const snapshot_file::manifest& all) const;
+    [[nodiscard]] std::vector<std::string> not_covered(const manifest& all) const;
 };
 
 /// 64 hexadecimal digits. Throws usage_error.
 [[nodiscard]] sha256_digest digest_of(const std::string& word);
 
-} // namespace chainbase::inspect
+} // namespace chainbase::snapshot_file

@@ -1,11 +1,11 @@
 #include <chainbase/offline/bulk_load/key_loaders.hpp>
 #include <chainbase/offline/bulk_load/new_state.hpp>
+#include <chainbase/offline/unfinished_state.hpp>
 #include <chainbase/segment/doctor.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <tools/inspect/dump/dump_file.hpp>
 #include <tools/inspect/rows/row_reader.hpp>
 #include <tools/inspect/state_call.hpp>
-#include <tools/inspect/unfinished_state.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/memory_folder.hpp>

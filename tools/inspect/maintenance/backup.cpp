@@ -1,11 +1,11 @@
 #include <archive/open_archive.hpp>
 #include <chainbase/offline/backup.hpp>
 #include <chainbase/offline/snapshot_copy.hpp>
+#include <chainbase/offline/unfinished_state.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/file_error.hpp>
 #include <pool_allocator/base/files.hpp>
 #include <tools/inspect/state_call.hpp>
-#include <tools/inspect/unfinished_state.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/progress.hpp>

@@ -1,11 +1,10 @@
 #include <chainbase/offline/snapshot_file/loading.hpp>
+#include <chainbase/offline/snapshot_file/trust.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/in_order.hpp>
 #include <tools/inspect/snapshot/row_differences.hpp>
 #include <tools/inspect/snapshot/state_writer.hpp>
-#include <tools/inspect/snapshot/trust.hpp>
 #include <tools/inspect/state_call.hpp>
-#include <tools/inspect/unfinished_state.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
 #include <tools/memory_folder.hpp>
@@ -49,7 +48,7 @@ unsigned all_processors() {
 struct read_call {
     fs::path snapshot;
     std::vector<fs::path> bases;
-    trusted_root trusted;
+    snapshot_file::trusted_root trusted;
     unsigned threads = all_processors();
     bool json = false;
 
@@ -73,12 +72,16 @@ std::shared_ptr<Call> declare_read(command& verb) {
 void declare_trust(command& verb, read_call& asked) {
     verb.add_option_function<std::string>(
             "--trusted-root",
-            [&asked](const std::string& word) { asked.trusted.root = digest_of(word); },
+            [&asked](const std::string& word) {
+                asked.trusted.root = snapshot_file::digest_of(word);
+            },
             "The state root that the snapshot must have, as a block header says it")
         .value_name("HEX");
     verb.add_option_function<std::string>(
             "--trusted-name",
-            [&asked](const std::string& word) { asked.trusted.name = digest_of(word); },
+            [&asked](const std::string& word) {
+                asked.trusted.name = snapshot_file::digest_of(word);
+            },
             "The name that the snapshot must have: SHA-256 of its manifest")
         .value_name("HEX");
 }
@@ -385,15 +388,11 @@ exit_code run_load(load_snapshot_call& asked) {
     asked.how.threads = asked.threads;
     if (asked.is_dry) return run_dry(asked, from);
     if (asked.to.empty()) throw usage_error("--to: the folder of the new state is missing");
-    unfinished_state made(asked.to, asked.readers_group);
     asked.how.limits.readers_group = asked.readers_group;
     asked.how.limits.memory_folder = asked.memory_folder;
-    asked.how.limits.expected_bytes = 2 * from.manifest().bytes();
-    asked.how.limits.durability = durability::checkpoint;
     progress shown("loading");
     asked.how.tell = [&](std::uint64_t done, std::uint64_t all) { shown.advance(done, all); };
-    const auto loaded = load(from, made.path(), asked.how);
-    made.finish();
+    const auto loaded = load_as(from, asked.to, asked.how);
     const json report{{"schema_version", 1},
                       {"state", asked.to.string()},
                       {"snapshot", asked.snapshot},
