@@ -44,8 +44,8 @@ constexpr std::chrono::milliseconds pause_followed{2};
 constexpr std::chrono::milliseconds pause_unfollowed{100};
 constexpr std::chrono::seconds pause_after_failure{1};
 constexpr std::chrono::seconds pause_of_cursors{1};
-/// Without a redo log, whose thread asks for it when blocks go to storage: this many times as long as
-/// the last one took, so that a slow disk does not take the time of reading.
+/// Without a redo log, whose thread asks for it when blocks go to storage: this many times as long
+/// as the last one took, so that a slow disk does not take the time of reading.
 constexpr int pause_of_syncs = 4;
 constexpr std::chrono::milliseconds longest_pause_of_syncs{50};
 
@@ -468,8 +468,8 @@ void writer::writing::show(bool is_stopping) {
         const auto begin = clock::now();
         end_->sync();
         const auto now = clock::now();
-        next_sync_ = now + std::min<clock::duration>(pause_of_syncs * (now - begin),
-                                                     longest_pause_of_syncs);
+        next_sync_ =
+            now + std::min<clock::duration>(pause_of_syncs * (now - begin), longest_pause_of_syncs);
     }
     end_->flush();
     if (to != shown_) head_->set_end(to);
