@@ -135,7 +135,7 @@ fs::path chunk_file_in(const fs::path& folder, const chunk_entry& one) {
     return folder / "chunks" / hex(one.digest);
 }
 
-/// The system's disk, which tells of each change beforehand.
+/// The system's disk, which tells of each change, and of each list of names, beforehand.
 class watched_disk final : public disk {
 public:
     explicit watched_disk(std::function<void()> before) : before_(std::move(before)) {}
@@ -146,6 +146,7 @@ public:
     }
     bool exists(const fs::path& file) override { return system_.exists(file); }
     std::vector<std::string> names_in(const fs::path& folder) override {
+        before_();
         return system_.names_in(folder);
     }
     void rename(const fs::path& from, const fs::path& to) override {
@@ -333,6 +334,18 @@ TEST_CASE("two writers are not in one folder") {
     REQUIRE_THROWS_WITH(folder_writer(path), Contains("another process"));
     (void)small_sample().write(first);
     REQUIRE_THROWS_AS(folder_writer(path), usage_error);
+
+    // Another one finishes while this one looks at the folder, before it has the lock.
+    const fs::path raced = folder.path() / "raced";
+    std::optional<folder_writer> other(raced);
+    int calls = 0;
+    watched_disk on([&] {
+        if (++calls != 2) return; // of names_in
+        (void)small_sample().write(*other);
+        other.reset();
+    });
+    REQUIRE_THROWS_WITH(folder_writer(raced, std::nullopt, &on), Contains("is a whole snapshot"));
+    small_sample().require_in(folder_reader(raced));
 }
 
 TEST_CASE("a manifest is not written before its chunks, nor one that cannot be read") {
@@ -427,8 +440,8 @@ TEST_CASE(
 }
 
 TEST_CASE("chunks of removed objects are part of a snapshot") {
-    const scratch_state state;
-    const fs::path folder = state.folder() / "s";
+    const scratch_folder scratch;
+    const fs::path folder = scratch.path() / "s";
     const auto write = [&](bool puts_removed) {
         folder_writer to(folder);
         manifest all;
@@ -454,11 +467,11 @@ TEST_CASE("chunks of removed objects are part of a snapshot") {
 }
 
 TEST_CASE("a snapshot is taken over chunk by chunk, and what came is kept") {
-    const scratch_state state;
-    const fs::path folder = state.folder() / "taken";
-    folder_writer original(state.folder() / "s");
+    const scratch_folder scratch;
+    const fs::path folder = scratch.path() / "taken";
+    folder_writer original(scratch.path() / "s");
     const manifest all = small_sample().write(original);
-    const folder_reader from(state.folder() / "s");
+    const folder_reader from(scratch.path() / "s");
     const auto take = [&](std::size_t most) {
         folder_writer to(folder);
         std::size_t taken = 0;
@@ -569,6 +582,49 @@ TEST_CASE("whatever a loss of power leaves, a manifest that is there has all of 
     REQUIRE(whole > 3);
 }
 
+TEST_CASE("chunks that were kept are on storage, too") {
+    random_source random(test_seed(43));
+    CAPTURE(random.seed());
+    for (int n = 0; n < 20; ++n) {
+        const scratch_folder folder;
+        const fs::path path = folder.path() / "s";
+        folder_writer original(folder.path() / "original");
+        const manifest written = small_sample().write(original);
+        simulated_disk on;
+        const chunk_entry& one = written.types.front().chunks.front();
+        const std::string bytes = bytes_of(chunk_file_in(folder.path() / "original", one));
+        on.open(chunk_file_in(path, one), disk::mode::create) // by a copy that nobody synced
+            ->write(0, archive::as_bytes(bytes));
+        folder_writer to(path, std::nullopt, &on);
+        (void)small_sample().write(to);
+        REQUIRE(to.so_far().written == 1);
+        on.lose_power(random);
+        copy_to(on, path, folder.path() / "copy");
+        small_sample().require_in(folder_reader(folder.path() / "copy"));
+    }
+}
+
+TEST_CASE("what a disk alters while it is written is found at once") {
+    for (const char* altered : {"chunks", "manifest"}) {
+        const scratch_folder folder;
+        const fs::path path = folder.path() / "s";
+        simulated_disk on;
+        bool is_broken = true;
+        on.before = [&](simulated_disk::call which, const fs::path& file) {
+            const bool is_there = which == simulated_disk::call::read &&
+                                  file.string().find(altered) != std::string::npos;
+            if (is_broken && is_there) on.flip(file, 1);
+        };
+        folder_writer to(path, std::nullopt, &on);
+        REQUIRE_THROWS_AS(small_sample().write(to), damaged_error);
+        REQUIRE(!on.exists(path / "manifest"));
+        is_broken = false;
+        (void)small_sample().write(to);
+        copy_to(on, path, folder.path() / "copy");
+        small_sample().require_in(folder_reader(folder.path() / "copy"));
+    }
+}
+
 TEST_CASE("what is altered in a folder is found") {
     random_source random(test_seed(42));
     CAPTURE(random.seed());
@@ -594,9 +650,9 @@ TEST_CASE("what is altered in a folder is found") {
         store(small, whole.substr(0, cut));
         REQUIRE_THROWS_AS(from.content(account, account.chunks[0]), damaged_error);
     }
-    store(small, whole + std::string(100, 'x'));
+    store(small, whole + std::string(100, 'x')); // before memory is taken for it
     REQUIRE_THROWS_WITH(from.content(account, account.chunks[0]),
-                        Contains("account, ids 0 to 255") &&
+                        Contains("account, ids 0 to 255") && Contains("at most") &&
                             Contains(hex(account.chunks[0].digest)));
     store(small, whole);
     const fs::path file = path / "manifest";
