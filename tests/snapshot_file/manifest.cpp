@@ -31,7 +31,7 @@ type_schema schema_called(const std::string& name) {
     schema.name = name;
     schema.value_bytes = 16;
     schema.node_bytes = 40;
-    schema.fields = {{"id", "id", 0, 4}, {"owner \"x\\y\"", "fixed_string<12>", 4, 12}};
+    schema.fields = {{"id", "id", 0, 4}, {"owner \"}x\\y", "fixed_string<12>", 4, 12}};
     schema.keys = {{"by_owner", "unique", {{"owner", true}}}};
     return schema;
 }
