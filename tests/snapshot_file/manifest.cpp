@@ -80,6 +80,7 @@ type_entry random_type(random_source& random, const std::string& name, bool has_
         type.archived = random.next() % (type.objects + 1);
         type.row_layout = random.below(5);
         type.archive_keys = {"by_owner", "with \"quotes\"\n"};
+        if (random.one_in(3)) type.removed = type.chunks;
     }
     type.is_committed = random.one_in(2);
     type.root = type.computed_root();
@@ -125,6 +126,7 @@ void require_same(const manifest& a, const manifest& b) {
         REQUIRE(a.types[i].height == b.types[i].height);
         REQUIRE(a.types[i].root == b.types[i].root);
         REQUIRE(a.types[i].chunks == b.types[i].chunks);
+        REQUIRE(a.types[i].removed == b.types[i].removed);
     }
 }
 
@@ -224,7 +226,7 @@ TEST_CASE("a manifest is JSON with its members in the order of the page") {
     REQUIRE_THAT(all.text(),
                  Contains(R"("types":[{"name":"x y","next_id":3,"is_committed":false,"objects":0,)"
                           R"("archived":0,"row_layout":0,"archive_keys":[],"height":0,"root":")" +
-                          std::string(64, '0') + R"(","chunks":[]}],"sum":")"));
+                          std::string(64, '0') + R"(","chunks":[],"removed":[]}],"sum":")"));
     REQUIRE(all.bytes() == 0);
     REQUIRE(all.chunks() == 0);
 }
@@ -374,7 +376,16 @@ TEST_CASE("numbers that do not fit each other are refused by name") {
             all.types[1].objects = all.types[1].archived = 0;
         },
         "another height");
+    require_forgery_refused(post([](type& one) { one.removed = {one.chunks[1], one.chunks[0]}; }),
+                            "type \"post\": removed: chunk 1: it is not behind");
     require_forgery_refused([](manifest& all) { all.archive = "none"; }, "archived");
+    require_forgery_refused(
+        [](manifest& all) {
+            all.archive = "none";
+            all.types[1].archived = 0;
+            all.types[1].removed = all.types[1].chunks;
+        },
+        "removed: the archive keeps no rows");
     require_forgery_refused([](manifest& all) { all.archive = ""; }, "archived");
     require_forgery_refused([](manifest& all) { all.archive = "x"; }, "archive: archive: \"x\"");
     require_forgery_refused([](manifest& all) { all.block->id = "0G"; }, "hexadecimal");

@@ -44,6 +44,7 @@ std::string type_text(const type_entry& one) {
         .add("height", one.height)
         .add("root", hex(one.root))
         .add_json("chunks", json_array(one.chunks, chunk_text))
+        .add_json("removed", json_array(one.removed, chunk_text))
         .text();
 }
 
@@ -302,10 +303,16 @@ private:
         member("chunks");
         each_element([&] {
             one.chunks.push_back(chunk());
-            require_place(one);
+            require_place(one.chunks, one.height, one.next_id);
+        });
+        require_sums(one);
+        member("removed");
+        each_element([&] {
+            if (!keeps_rows_) refuse("the archive keeps no rows");
+            one.removed.push_back(chunk());
+            require_place(one.removed, 32, one.next_id);
         });
         expect("}");
-        require_sums(one);
         type_.clear();
         in_.clear();
     }
@@ -330,22 +337,23 @@ private:
     // --- what must hold ---
 
     /// Of the chunk that was read last.
-    void require_place(const type_entry& type) const {
-        const chunk_entry& one = type.chunks.back();
+    void require_place(const std::vector<chunk_entry>& chunks, unsigned height,
+                       std::uint32_t next_id) const {
+        const chunk_entry& one = chunks.back();
         const auto require = [&](bool holds, const char* what) {
-            if (!holds) refuse(fmt::format("chunk {}: {}", type.chunks.size() - 1, what));
+            if (!holds) refuse(fmt::format("chunk {}: {}", chunks.size() - 1, what));
         };
         const std::uint64_t most = one.at.height == 0 ? most_row_bytes : most_bytes;
         require(one.at.is_valid(), "no node begins there with this height");
-        require(type.height <= 32 && one.at.end() <= std::uint64_t{1} << type.height,
+        require(height <= 32 && one.at.end() <= std::uint64_t{1} << height,
                 "it is not in a tree of this height");
-        require(type.chunks.size() == 1 || type.chunks.end()[-2].at.end() <= one.at.first,
+        require(chunks.size() == 1 || chunks.end()[-2].at.end() <= one.at.first,
                 "it is not behind the one before");
         require(one.objects > 0 && one.objects <= one.at.end() - one.at.first,
                 "so many objects do not have their ids there");
         require(one.bytes <= most, "its content has too many bytes");
         require(one.bytes >= chunk_row{}.bytes() * one.objects, "its objects have more bytes");
-        require(std::uint64_t{one.at.first} + one.objects <= type.next_id,
+        require(std::uint64_t{one.at.first} + one.objects <= next_id,
                 "its ids are not below next_id");
     }
     void require_sums(const type_entry& one) const {
@@ -456,15 +464,16 @@ std::uint64_t manifest::objects() const noexcept {
 std::uint64_t manifest::bytes() const noexcept {
     std::uint64_t sum = 0;
     for (const type_entry& type : types)
-        for (const chunk_entry& one : type.chunks)
-            sum += one.bytes;
+        for (const auto* chunks : {&type.chunks, &type.removed})
+            for (const chunk_entry& one : *chunks)
+                sum += one.bytes;
     return sum;
 }
 
 std::size_t manifest::chunks() const noexcept {
     std::size_t sum = 0;
     for (const type_entry& one : types)
-        sum += one.chunks.size();
+        sum += one.chunks.size() + one.removed.size();
     return sum;
 }
 
