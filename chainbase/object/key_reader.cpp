@@ -256,6 +256,17 @@ void key_reader::append_bits(Writer& to, const std::byte* object, std::size_t le
         append_value(to, one.type, object + one.offset, one.is_descending);
 }
 
+std::uint64_t key_reader::leading_bits(const std::byte* object) const {
+    key_bits bits(64);
+    for (const part& one : parts_) {
+        const bool has_none =
+            has_any(one.type, {kind::floating, kind::vector, kind::structure, kind::opaque});
+        if (bits.room() == 0 || has_none) break;
+        append_value(bits, one.type, object + one.offset, one.is_descending);
+    }
+    return bits.key()[0];
+}
+
 btree_key slot_bits::read(slot_number slot) const {
     const std::byte* const object = objects_(slot);
     key_bits bits(bits_ == btree::any_length ? btree::first_bits : btree::max_bits);

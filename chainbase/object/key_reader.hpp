@@ -30,6 +30,9 @@ public:
     /// unknown: a part is not described, or refers to no buffer.
     [[nodiscard]] std::optional<std::strong_ordering>
     compare(const std::byte* a, const std::byte* b, std::size_t leading = SIZE_MAX) const;
+    /// A number that rises with the key: the order of two objects whose numbers differ. Of leading
+    /// parts that have bits, so it may be the same for all.
+    [[nodiscard]] std::uint64_t leading_bits(const std::byte* object) const;
     /// The 32 bits that a hash_table of this seed keeps.
     [[nodiscard]] std::optional<std::uint32_t> hash(const std::byte* object,
                                                     const hash_seed& seed) const;

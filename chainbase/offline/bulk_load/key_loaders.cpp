@@ -170,7 +170,7 @@ void table_loader::in_batches(std::size_t count, Work&& work) {
 void table_loader::load(const rows::key_reader& key) {
     const std::string name = of_.schema.name + "." + key_.key->name;
     const std::string& unknown = key.why_no_hash().empty() ? key.why_no_order() : key.why_no_hash();
-    if (!unknown.empty())
+    if (!unknown.empty() && of_.end != 1) // nothing is unknown of no objects
         throw usage_error(name + " cannot be hashed: " + unknown +
                           ", which only the program that knows the type understands");
     in_batches(of_.end - 1, [&](std::size_t number) {

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 namespace chainbase::bulk_load {
@@ -146,15 +146,38 @@ slot_number object_loader::slot_of(std::uint32_t id, const char* key) const {
     return slot;
 }
 
+/// Most pairs are put in order by 32 bits of their keys, without a look at the objects.
+template <typename Less>
+std::vector<slot_number> object_loader::by_leading_bits(const rows::key_reader& key,
+                                                        Less is_less) const {
+    std::uint64_t least = UINT64_MAX;
+    std::uint64_t most = 0;
+    for (slot_number slot = 1; slot < end_; ++slot) {
+        const std::uint64_t bits = key.leading_bits(value(slot));
+        least = std::min(least, bits);
+        most = std::max(most, bits);
+    }
+    const int left_out = std::max(0, static_cast<int>(std::bit_width(most - least)) - 32);
+    std::vector<std::uint64_t> all; // bits, then the slot
+    all.reserve(objects());
+    for (slot_number slot = 1; slot < end_; ++slot)
+        all.push_back((key.leading_bits(value(slot)) - least) >> left_out << 32 | slot);
+    std::sort(all.begin(), all.end(), [&](std::uint64_t a, std::uint64_t b) {
+        return a >> 32 != b >> 32
+                   ? a < b
+                   : is_less(static_cast<slot_number>(a), static_cast<slot_number>(b));
+    });
+    return {all.begin(), all.end()};
+}
+
 std::vector<slot_number> object_loader::sorted(const type_schema::key& of, bool is_unique) const {
+    if (objects() == 0) return {}; // also of a key that only the program knows
     const rows::key_reader key(schema_, of, buffers_);
     if (!key.why_no_order().empty())
         throw usage_error(fmt::format("{}.{} cannot be put in order: {}, which only the program "
                                       "that knows the type understands",
                                       schema_.name, of.name, key.why_no_order()));
-    std::vector<slot_number> order(objects());
-    std::iota(order.begin(), order.end(), slot_number{1});
-    std::sort(order.begin(), order.end(), [&](slot_number a, slot_number b) {
+    std::vector<slot_number> order = by_leading_bits(key, [&](slot_number a, slot_number b) {
         const auto found = key.compare(value(a), value(b));
         return found && *found != 0 ? *found < 0 : id(a) < id(b);
     });
