@@ -138,6 +138,25 @@ struct graded {
 };
 BOOST_DESCRIBE_STRUCT(graded, (), (id, how, title))
 
+/// What a later version of a program could make of `token` and `label`: fields that are wider, new,
+/// gone and renamed, and other keys.
+struct later_token {
+    chainbase::id<later_token> id;
+    std::uint64_t code = 0;
+    std::uint32_t sort = 0; // was kind
+    std::int32_t added = 0; // amount is gone
+    using keys = chainbase::keys<ordered_unique<by_code, descending<&later_token::code>>>;
+};
+BOOST_DESCRIBE_STRUCT(later_token, (), (id, code, sort, added))
+
+struct later_label {
+    chainbase::id<later_label> id;
+    std::uint16_t uses = 0; // narrower
+    shared_string text;
+    using keys = chainbase::keys<hashed_unique<by_text, &later_label::text>>;
+};
+BOOST_DESCRIBE_STRUCT(later_label, (), (id, uses, text))
+
 // --- objects of a number ---
 
 void fill(account& one, std::uint32_t number) {
@@ -269,6 +288,9 @@ const std::map<std::string, handler_maker> known_types = {
     {"everything", make_handler<everything>},
     {"measured", make_handler<measured>},
     {"type.5", make_handler<numbered<5>>},
+    {"token@later", make_handler<later_token>}, // the type "token" of a later version
+    {"label@later", make_handler<later_label>},
+    {"coin@later", make_handler<later_token>},
     {state_root::recorded_root::type_name, make_handler<foreign>},
     {"state_root.tree", make_handler<foreign>}}; // of an earlier version
 
@@ -334,7 +356,7 @@ public:
         : db_(state, with.options()) {
         for (const std::string& name : types) {
             handlers_[name] = known_types.at(name)();
-            handlers_[name]->add_to(db_, name);
+            handlers_[name]->add_to(db_, name.substr(0, name.find('@')));
         }
         if (const std::string kind = with.of("archive"); !kind.empty()) {
             rows_ = archive::open_archive(db_, state / "archive", archive::store_kind_of(kind));

@@ -54,8 +54,11 @@ void require_all_named(const folder_reader& from, const loading_options& how) {
     for (const std::string& name : how.dropped_types)
         require(all.find(name) != nullptr, name, "snapshot");
     for (const auto& [name, was] : how.renamed_types) {
+        if (!how.types)
+            throw usage_error("type " + was + " cannot be called " + name +
+                              " when the new state has the types of the snapshot; give it others");
         require(all.find(was) != nullptr, was, "snapshot");
-        require(!how.types || schema_called(*how.types, name), name, "new state");
+        require(schema_called(*how.types, name) != nullptr, name, "new state");
     }
     for (const auto& [name, rules] : how.rules)
         require(how.types ? schema_called(*how.types, name) != nullptr : all.find(name) != nullptr,
@@ -88,6 +91,31 @@ std::vector<type_to_load> types_to_load(const folder_reader& from, const loading
         else
             add(one.schema, &one);
     return found;
+}
+
+/// Throws usage_error when the objects of a type cannot become those of the new one, or get a key.
+void require_possible(const type_to_load& type) {
+    if (!type.from) return;
+    static_cast<void>(object_of_record(type.from->schema, *type.schema, *type.rules));
+    if (type.from->objects == type.from->archived) return;
+    for (const type_schema::key& key : type.schema->keys)
+        if (bulk_load::is_computed(*type.schema, key))
+            throw usage_error(type.schema->name + "." + key.name +
+                              ": only the program that has the type can compute this key; copy "
+                              "such a state by `chainbase-inspect backup`, or dump and load");
+}
+
+/// Throws out_of_space_error when not even the objects fit, whatever their keys and texts take.
+void require_room(const std::vector<type_to_load>& types, const fs::path& folder) {
+    std::uint64_t least = 0;
+    for (const type_to_load& one : types)
+        if (one.from) least += (one.from->objects - one.from->archived) * one.schema->node_bytes;
+    std::error_code unknown;
+    const fs::space_info room = fs::space(fs::absolute(folder).parent_path(), unknown);
+    if (unknown || room.available >= least) return;
+    throw out_of_space_error(folder.string() + ": the objects alone take " + std::to_string(least) +
+                             " bytes, and " + std::to_string(room.available) +
+                             " are free there; free space, or choose another place");
 }
 
 /// Reads, verifies and hands out the chunks of a type, in order.
@@ -182,7 +210,7 @@ std::string archive_kind(const folder_reader& from, const loading_options& how) 
     if (!kind.empty()) static_cast<void>(archive::store_kind_of(kind));
     if (has_rows && (kind.empty() || kind == "none"))
         throw usage_error("the snapshot has rows of an archive, which need one of the kind rocksdb "
-                          "or memory; they are not put back into memory as objects");
+                          "or memory, not none: they do not become objects in memory again");
     return kind;
 }
 
@@ -191,7 +219,10 @@ class loader {
 public:
     loader(const folder_reader& from, const fs::path& folder, const loading_options& how)
         : from_(from), folder_(folder), how_(how), types_(types_to_load(from, how)),
-          kind_(archive_kind(from, how)), told_(from, how) {}
+          kind_(archive_kind(from, how)), told_(from, how) {
+        std::ranges::for_each(types_, require_possible);
+        require_room(types_, folder);
+    }
 
     loading_result run() {
         load_objects();
@@ -298,15 +329,14 @@ std::vector<std::string> missing_keys(const type_schema& a, const type_schema* b
 
 void count_failures(const folder_reader& from, const type_to_load& type, const loading_options& how,
                     told& done, type_change& to) {
-    std::optional<object_of_record> made;
     try {
-        made.emplace(type.from->schema, *type.schema, *type.rules);
+        require_possible(type);
     } catch (const usage_error& problem) {
         to.failing = type.from->objects;
         to.first_failure = problem.what();
         return;
     }
-    object_of_record& objects = *made;
+    object_of_record objects(type.from->schema, *type.schema, *type.rules);
     each_chunk(from, *type.from, type.from->chunks, how.threads,
                [&](const chunk_entry& one, const archive::byte_buffer& content) {
                    each_row(content, name_of(*type.from, one), [&](const chunk_row& row) {
@@ -342,6 +372,7 @@ std::vector<type_change> dry_run(const folder_reader& from, const loading_option
         const type_schema* const was = type.from ? &type.from->schema : nullptr;
         type_change one{type.schema->name,
                         was ? was->name : "",
+                        false,
                         {},
                         missing_keys(*type.schema, was),
                         was ? missing_keys(*was, type.schema) : std::vector<std::string>()};
@@ -352,8 +383,12 @@ std::vector<type_change> dry_run(const folder_reader& from, const loading_option
         found.push_back(std::move(one));
     }
     for (const std::string& name : how.dropped_types)
-        found.push_back(
-            {.type = name, .was = name, .fields = {}, .keys_added = {}, .keys_dropped = {}});
+        found.push_back({.type = name,
+                         .was = name,
+                         .is_dropped = true,
+                         .fields = {},
+                         .keys_added = {},
+                         .keys_dropped = {}});
     return found;
 }
 

@@ -38,9 +38,11 @@ struct loading_result {
 
 /// Makes a state in `folder`, which is not there, or empty, and its archive in `folder/archive`.
 /// Each chunk is verified before it is used; then the number of objects. The state is complete and
-/// on storage when it returns; after an exception the caller must remove `folder`. Throws what
-/// folder_reader::content and object_of_record throw, duplicate_key_error, usage_error for a key
-/// that only a program can order, out_of_space_error, io_error.
+/// on storage when it returns; after an exception the caller must remove `folder`. Throws, before
+/// it writes, usage_error for types or rules that do not fit and for a key that only a program can
+/// compute, out_of_space_error when there is no room for the objects; later what
+/// folder_reader::content and object_of_record throw, duplicate_key_error, out_of_space_error,
+/// io_error.
 loading_result load(const folder_reader& from, const std::filesystem::path& folder,
                     const loading_options& how);
 
@@ -55,6 +57,7 @@ loading_result load_as(const folder_reader& from, const std::filesystem::path& s
 struct type_change {
     std::string type; ///< new name; of a dropped one the old
     std::string was;  ///< old name; empty: the type is new
+    bool is_dropped = false;
     std::vector<field_change> fields;
     std::vector<std::string> keys_added;
     std::vector<std::string> keys_dropped;

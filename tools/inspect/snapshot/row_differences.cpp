@@ -53,8 +53,8 @@ private:
 };
 
 bool is_same(const chunk_row& a, const chunk_row& b) {
-    return a.is_archived == b.is_archived && archive::same(a.record, b.record) &&
-           archive::same(a.keys, b.keys);
+    return archive::same(a.record, b.record) &&
+           (a.is_archived != b.is_archived || archive::same(a.keys, b.keys));
 }
 
 /// Chunks of one are not always those of the other, so rows of equal content come on both sides;
@@ -79,7 +79,10 @@ type_difference compare(const folder_reader& a, const type_entry& of_a, const fo
             note(found.only_b, other->id);
             right.next();
         } else {
-            if (!is_same(*one, *other)) note(found.changed, one->id);
+            if (!is_same(*one, *other))
+                note(found.changed, one->id);
+            else if (one->is_archived != other->is_archived)
+                note(found.placed, one->id);
             left.next();
             right.next();
         }
@@ -101,7 +104,7 @@ std::vector<type_difference> differences(const folder_reader& a, const folder_re
                  .problem = "its fields differ: " + one.schema.difference(other->schema)});
         else if (one.chunks != other->chunks) {
             type_difference of = compare(a, one, b, *other, limit);
-            if (of.only_a + of.only_b + of.changed != 0) found.push_back(std::move(of));
+            if (of.all() != 0) found.push_back(std::move(of));
         }
     }
     for (const type_entry& one : b.manifest().types)

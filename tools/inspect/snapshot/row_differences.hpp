@@ -15,7 +15,10 @@ struct type_difference {
     std::uint64_t only_a = 0;
     std::uint64_t only_b = 0;
     std::uint64_t changed = 0;
+    std::uint64_t placed = 0; ///< the same object, in memory in one and in the archive in the other
     std::vector<std::uint32_t> ids{}; ///< the first of them
+
+    [[nodiscard]] std::uint64_t all() const noexcept { return only_a + only_b + changed + placed; }
 };
 
 /// The types that differ. Reads only chunks that the other has not. `limit`: how many ids are

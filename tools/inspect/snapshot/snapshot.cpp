@@ -123,7 +123,13 @@ exit_code run_write(const write_call& asked) {
     const auto begin = clock::now();
     const catch_interruption interruption;
     row_source from(asked.state);
-    const written_snapshot made = write_snapshot(from, asked.how);
+    written_snapshot made;
+    try {
+        made = write_snapshot(from, asked.how);
+    } catch (const too_old_error& problem) {
+        spdlog::error("{}", problem.what());
+        return exit_code::moved;
+    }
     warn_if_rolled_back(from.is_rolled_back(), asked.state, made.all.revision);
     json report = head_of(asked.how.to, made.all);
     report["state"] = asked.state;
@@ -165,18 +171,25 @@ exit_code run_info(const read_call& asked) {
     table.is_text(6);
     for (const type_entry& one : all.types) {
         std::uint64_t bytes = 0;
+        std::uint64_t removed = 0;
         for (const chunk_entry& chunk : one.chunks)
             bytes += chunk.bytes;
+        for (const chunk_entry& chunk : one.removed) {
+            bytes += chunk.bytes;
+            removed += chunk.objects;
+        }
+        const std::size_t chunks = one.chunks.size() + one.removed.size();
         report["types"].push_back({{"name", one.schema.name},
                                    {"objects", one.objects},
                                    {"archived", one.archived},
-                                   {"chunks", one.chunks.size()},
+                                   {"removed", removed},
+                                   {"chunks", chunks},
                                    {"bytes", bytes},
                                    {"committed", one.is_committed},
                                    {"root", hex(one.root)}});
-        table.add({one.schema.name, grouped(one.objects), grouped(one.archived),
-                   grouped(one.chunks.size()), bytes_in_words(bytes),
-                   one.is_committed ? "yes" : "no", hex(one.root).substr(0, 16)});
+        table.add({one.schema.name, grouped(one.objects), grouped(one.archived), grouped(chunks),
+                   bytes_in_words(bytes), one.is_committed ? "yes" : "no",
+                   hex(one.root).substr(0, 16)});
     }
     print_or_throw(asked.json
                        ? lines_of(report, 2)
@@ -233,8 +246,7 @@ std::vector<bad_chunk> bad_chunks(const folder_reader& from, unsigned threads) {
     return bad;
 }
 
-exit_code run_verify(const read_call& asked) {
-    const catch_interruption interruption;
+exit_code verify(const read_call& asked) {
     const folder_reader from = asked.open();
     const std::vector<bad_chunk> bad = bad_chunks(from, asked.threads);
     const std::vector<std::string> unproven = asked.trusted.not_covered(from.manifest());
@@ -262,6 +274,16 @@ exit_code run_verify(const read_call& asked) {
                         fmt::join(unproven, ", "));
     print_or_throw(asked.json ? line_of(report) + "\n" : text);
     return bad.empty() ? exit_code::done : exit_code::damaged;
+}
+
+exit_code run_verify(const read_call& asked) {
+    const catch_interruption interruption;
+    try {
+        return verify(asked);
+    } catch (const damaged_error& problem) { // of the manifest
+        spdlog::error("{}", problem.what());
+        return exit_code::damaged;
+    }
 }
 
 void declare_verify(command& verb) {
@@ -349,6 +371,12 @@ exit_code run_dry(const load_snapshot_call& asked, const folder_reader& from) {
     std::uint64_t failing = 0;
     for (const snapshot_file::type_change& one : changes) {
         json fields = json::array();
+        if (one.was.empty())
+            text += one.type + ": a new type, without objects\n";
+        else if (one.is_dropped)
+            text += one.type + ": dropped, with all its objects\n";
+        else if (one.was != one.type)
+            text += one.type + ": was called " + one.was + "\n";
         for (const snapshot_file::field_change& field : one.fields) {
             fields.push_back({{"field", field.field},
                               {"what", in_words(field.what)},
@@ -369,6 +397,7 @@ exit_code run_dry(const load_snapshot_call& asked, const folder_reader& from) {
         failing += one.failing;
         report["types"].push_back({{"type", one.type},
                                    {"was", text_or_null(one.was)},
+                                   {"dropped", one.is_dropped},
                                    {"fields", std::move(fields)},
                                    {"keys_added", one.keys_added},
                                    {"keys_dropped", one.keys_dropped},
@@ -461,14 +490,15 @@ exit_code run_diff(const diff_snapshot_call& asked) {
                                    {"only_first", one.only_a},
                                    {"only_other", one.only_b},
                                    {"changed", one.changed},
+                                   {"placed", one.placed},
                                    {"ids", one.ids}});
-        text += one.problem.empty()
-                    ? fmt::format(
-                          "{}: {} objects differ, {} are only in the first, {} only in the "
-                          "other: {}{}\n",
-                          one.type, one.changed, one.only_a, one.only_b, fmt::join(one.ids, ", "),
-                          one.changed + one.only_a + one.only_b > one.ids.size() ? ", ..." : "")
-                    : fmt::format("{}: {}\n", one.type, one.problem);
+        text +=
+            one.problem.empty()
+                ? fmt::format("{}: {} objects differ, {} are only in the first, {} only in the "
+                              "other, {} only in the archive of one: {}{}\n",
+                              one.type, one.changed, one.only_a, one.only_b, one.placed,
+                              fmt::join(one.ids, ", "), one.all() > one.ids.size() ? ", ..." : "")
+                : fmt::format("{}: {}\n", one.type, one.problem);
     }
     if (found.empty()) text = "both have the same objects\n";
     print_or_throw(asked.json ? line_of(report) + "\n" : text);

@@ -1,4 +1,5 @@
 #include <archive/open_archive.hpp>
+#include <chainbase/offline/bulk_load/key_loaders.hpp>
 #include <chainbase/offline/snapshot_copy.hpp>
 #include <chainbase/state_root/recorded_root.hpp>
 #include <pool_allocator/base/error.hpp>
@@ -131,6 +132,7 @@ private:
         state_.take_turn([&] { one.schema = state_.source().of(name).schema(); });
         type_records all(state_, name, archive_.get(), type_records::places::with_removed);
         warn_of(all, name);
+        warn_of_keys(one.schema);
         cut_rows removed;
         cut_rows objects;
         cut(all, objects, removed);
@@ -159,6 +161,14 @@ private:
             spdlog::warn("{}.{}: the catalogue does not say what its bytes mean; they are taken as "
                          "they are, and may differ between machines",
                          name, field);
+    }
+
+    void warn_of_keys(const type_schema& schema) const {
+        for (const type_schema::key& key : schema.keys)
+            if (bulk_load::is_computed(schema, key))
+                spdlog::warn("{}.{}: a function of the program computes this key, so the snapshot "
+                             "can be verified and compared, but not loaded if it has such objects",
+                             schema.name, key.name);
     }
 
     void cut(type_records& all, cut_rows& objects, cut_rows& removed) {
@@ -222,10 +232,9 @@ manifest written_through_copy(row_source& state, folder_writer& to, const snapsh
     static_cast<void>(snapshot_copy(state.state()).make(folder, {}));
     const auto archive = archive::kind_of(state.origin() / "archive");
     if (archive && *archive == archive::store_kind::rocksdb)
-        throw usage_error(fmt::format(
+        throw too_old_error(fmt::format(
             "{}: its writer changes it too fast to be read meanwhile, and the rows of its archive "
-            "are "
-            "not part of a copy; call again when it is idle, or write a snapshot of a backup "
+            "are not part of a copy; call again when it is idle, or write a snapshot of a backup "
             "(chainbase-driver backup)",
             state.state().string()));
     row_source copy(folder);

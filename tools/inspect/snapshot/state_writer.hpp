@@ -24,7 +24,8 @@ struct written_snapshot {
 
 /// Writes a state, closed or being written, as of one block. Where the writer is too fast to be
 /// read meanwhile, the state is copied first (snapshot_copy), beside the snapshot, and the copy is
-/// removed afterwards. Throws usage_error, damaged_error also when the objects are not those of the
+/// removed afterwards. Throws too_old_error when the writer is too fast and the rows of its archive
+/// are no part of a copy, usage_error, damaged_error also when the objects are not those of the
 /// state's root or rows of the archive are missing, schema_error when these have several layouts,
 /// io_error, out_of_space_error.
 [[nodiscard]] written_snapshot write_snapshot(row_source& state, const snapshot_call& asked);
