@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chainbase/index.hpp>
 #include <chainbase/object/schema_of.hpp>
 #include <chainbase/offline/rows/described_buffers.hpp>
 #include <chainbase/offline/snapshot_file/loading.hpp>
@@ -125,7 +126,7 @@ public:
     /// The field's former name.
     template <auto Member>
     migrated_type& renamed(const std::string& was) {
-        of_->rules.renamed[name_of<Member>()] = was;
+        of_->rules.renamed[detail::field_name<T, Member>()] = was;
         return *this;
     }
     /// The content of a former field may be lost.
@@ -134,7 +135,7 @@ public:
         return *this;
     }
     /// Computes fields of each object, of which all others are set. It must not change the id, nor
-    /// a text or a vector.
+    /// touch a text or a vector of `now`: what they were is in `was`.
     migrated_type& computed(std::function<void(const old_object& was, T& now)> f) {
         of_->compute = [f = std::move(f)](const old_object& was, std::span<std::byte> object) {
             f(was, *reinterpret_cast<T*>(object.data()));
@@ -143,23 +144,13 @@ public:
     }
 
 private:
-    template <auto Member>
-    static std::string name_of() {
-        std::string found;
-        using members = boost::describe::describe_members<T, boost::describe::mod_any_access>;
-        boost::mp11::mp_for_each<members>([&](auto one) {
-            if constexpr (std::is_same_v<decltype(one.pointer), decltype(Member)>)
-                if (one.pointer == Member) found = one.name;
-        });
-        return found;
-    }
-
     change* of_;
 };
 
 template <typename T>
 migration::migrated_type<T> migration::type(const std::string& name) {
     types_.push_back({schema_of<T>(name), name});
+    types_.back().now.root_bytes = object_index<T>::root_bytes;
     return migrated_type<T>(types_.back());
 }
 

@@ -135,7 +135,7 @@ migration to_now() {
         .dropped("legacy")
         .computed([](const old_object& was, now::account& one) {
             one.total = one.balance + was.get<std::uint64_t>("legacy");
-            if (was.text("memo") != one.memo.view() && was.text("memo").size() != 0) one.total = 0;
+            if (was.text("memo") != memo_of(one.id.value)) one.total = 0;
         });
     all.type<before::vote>("vote");
     return all;
