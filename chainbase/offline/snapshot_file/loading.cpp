@@ -144,6 +144,16 @@ private:
     std::uint64_t done_ = 0;
 };
 
+/// The object of a row, which must have the row's id.
+const std::byte* object_in(const chunk_row& row, object_of_record& objects) {
+    const std::byte* const object = objects.read(row.record).data();
+    const auto id = rows::copy_at<std::uint32_t>(object);
+    if (id != row.id)
+        throw damaged_error("the row of id " + std::to_string(row.id) + " has object " +
+                            std::to_string(id) + "; take the snapshot from elsewhere");
+    return object;
+}
+
 /// Rows of the archive on their way to a store. Records of another layout become what the catalogue
 /// says of the new one.
 class archived_rows {
@@ -167,10 +177,11 @@ public:
 
     void add(const chunk_row& row) {
         record_.clear();
+        const std::byte* const object = object_in(row, objects_);
         if (is_same_)
             archive::append(record_, row.record);
         else
-            records_.append(objects_.read(row.record).data(), objects_, record_);
+            records_.append(object, objects_, record_);
         archive::detail::store_little(record_.data(), layout_);
         whole_ = record_;
         archive::append(whole_, row.keys);
@@ -249,13 +260,18 @@ private:
                        });
         }
         to.finish(type.from ? type.from->next_id : 0, {});
+        const std::uint64_t expected = type.from ? type.from->objects - type.from->archived : 0;
+        if (to.objects() != expected)
+            throw damaged_error(from_.folder().string() + ": " + type.from->schema.name + " has " +
+                                std::to_string(to.objects()) + " objects in memory, not " +
+                                std::to_string(expected));
         done_.objects += to.objects();
     }
 
     void add(const chunk_entry& one, const archive::byte_buffer& content, const type_to_load& type,
              object_of_record& objects, bulk_load::object_loader& to) {
         each_row(content, name_of(*type.from, one), [&](const chunk_row& row) {
-            if (!row.is_archived) to.add(objects.read(row.record).data(), objects);
+            if (!row.is_archived) to.add(object_in(row, objects), objects);
         });
         told_.advance(content.size());
     }
