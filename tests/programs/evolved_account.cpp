@@ -8,6 +8,7 @@
 #include <tools/chains/social/objects.hpp>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <cstdint>
 #include <exception>
@@ -68,6 +69,7 @@ void show(const std::string& state, const std::string& name) {
 
 int main(int argc, char** argv) {
     try {
+        spdlog::set_level(spdlog::level::err); // stdout has the answer only
         if (argc != 3) throw std::invalid_argument("evolved_account STATE NAME");
         show(argv[1], argv[2]);
         return 0;
