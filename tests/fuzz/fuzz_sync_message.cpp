@@ -48,6 +48,10 @@ void read_as(wire::message type, byte_view payload) {
         return require_same(read_caught_up, payload);
     case wire::message::refusal:
         return require_same(read_refusal, payload);
+    case wire::message::snapshot_request:
+        return require_same(read_snapshot_request, payload);
+    case wire::message::snapshot_part:
+        return require_same(read_snapshot_part, payload);
     default:
         if (payload.size() < sizeof(wire::frame_header)) return;
         const frame_start start = read_frame_start(payload.first(sizeof(wire::frame_header)));
@@ -61,7 +65,7 @@ void read_as(wire::message type, byte_view payload) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
     try {
-        read_as(static_cast<wire::message>(data[0] % 8),
+        read_as(static_cast<wire::message>(data[0] % 9),
                 std::as_bytes(std::span(data + 1, size - 1)));
     } catch (const peer_error&) { // expected
     }

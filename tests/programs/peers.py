@@ -7,7 +7,7 @@ import threading
 
 from blocks import NO_BLOCK, PaymentsTree, Place, checksum
 
-HELLO, REQUEST, BLOCKS, CAUGHT_UP, REFUSAL, KEEPALIVE = range(1, 7)
+HELLO, REQUEST, BLOCKS, CAUGHT_UP, REFUSAL, KEEPALIVE, SNAPSHOT_REQUEST, SNAPSHOT_PART = range(1, 9)
 BUSY, MALFORMED, WRONG_VERSION, WRONG_CHAIN, NO_COMMON_BLOCK, TOO_SLOW, ENDING = range(1, 8)
 MAGIC = b"\x8eBLKSYN\n"
 PATIENCE = 120  # seconds: a test that waits longer for the other end has failed
@@ -21,9 +21,9 @@ def frame(kind, payload=b"", length=None, right=True):
     return front + struct.pack("<Q", total ^ (0 if right else 1)) + payload
 
 
-def hello(chain="payments", first=NO_BLOCK, last=NO_BLOCK, magic=MAGIC, version=1):
+def hello(chain="payments", first=NO_BLOCK, last=NO_BLOCK, magic=MAGIC, version=1, offers=0):
     name = chain if isinstance(chain, bytes) else chain.encode()
-    return frame(HELLO, struct.pack("<8sII32s", magic, version, 0, name) + first.packed() +
+    return frame(HELLO, struct.pack("<8sII32s", magic, version, offers, name) + first.packed() +
                  last.packed())
 
 
@@ -47,6 +47,23 @@ def caught_up(head, is_end=True):
 
 def refusal(reason, text):
     return frame(REFUSAL, struct.pack("<II", reason, 0) + text)
+
+
+MANIFEST = bytes(32)  # what a request for it names
+PART = 1 << 20
+
+
+def snapshot_request(digest=MANIFEST):
+    return frame(SNAPSHOT_REQUEST, digest)
+
+
+def snapshot_part(size=0, offset=0, content=b""):
+    return frame(SNAPSHOT_PART, struct.pack("<QQ", size, offset) + content)
+
+
+def snapshot_parts(content):
+    return [snapshot_part(len(content), at, content[at:at + PART])
+            for at in range(0, len(content), PART)]
 
 
 def places_in(payload):
@@ -218,6 +235,36 @@ class GivenChain:
 def frame_of(tree, index):
     """One block of a tree."""
     return blocks(tree[tree[index].parent].place, [tree[index].encoded])
+
+
+class GivenSnapshot:
+    """The snapshot in a folder, for peers to give as `answer` likes: it is called with the connection,
+    the digest that was asked for (None: the manifest) and its file, and sends; without it, all is
+    given as it is. `asked`: all digests, in order."""
+
+    def __init__(self, folder, chain, answer=None):
+        self.folder, self.chain, self.asked = folder, chain, []
+        self.answer = answer or self.give
+
+    def file_of(self, digest):
+        name = f"chunks/{digest.hex()}" if digest else "manifest"
+        return (self.folder / name).read_bytes()
+
+    @staticmethod
+    def give(to, _digest, file):
+        to.send(*snapshot_parts(file))
+
+    def __call__(self, to, _count=0):
+        to.receive()
+        to.send(hello(self.chain, offers=1))
+        while True:
+            kind, payload = to.receive()
+            if kind != SNAPSHOT_REQUEST:  # blocks are others' work
+                to.send(refusal(ENDING, b"no blocks here"))
+                return to.wait_for_end()
+            digest = None if payload == MANIFEST else payload
+            self.asked.append(digest)
+            self.answer(to, digest, self.file_of(digest))
 
 
 # --- the programs ---

@@ -365,12 +365,15 @@ chain_state::chain_state(const std::filesystem::path& folder, const std::string&
 
 chain_state::~chain_state() = default;
 
+bool chain_state::is_in(const std::filesystem::path& folder) {
+    return std::filesystem::exists(folder / "segment") ||
+           std::filesystem::exists(folder / "segment.json") ||
+           std::filesystem::exists(folder / "checkpoint");
+}
+
 std::optional<std::string> chain_state::chain_of(const std::filesystem::path& folder,
                                                  const state_options& state_settings) {
-    if (!std::filesystem::exists(folder / "segment") &&
-        !std::filesystem::exists(folder / "segment.json") &&
-        !std::filesystem::exists(folder / "checkpoint"))
-        return std::nullopt;
+    if (!is_in(folder)) return std::nullopt;
     database state(folder, how_to_open(state_settings));
     std::optional<std::string> chain;
     if (state.has_type(chain_identity::type_name)) {

@@ -62,6 +62,8 @@ public:
     /// and a store throws; nothing is changed then.
     chain_state(const std::filesystem::path& folder, const std::string& chain, std::int64_t lag,
                 const state_options& state_settings = {});
+    /// Whether a state, of whatever program, is in a folder.
+    [[nodiscard]] static bool is_in(const std::filesystem::path& folder);
     /// The chain of the state in a folder; nothing without a state. Opens it as a writer, which
     /// recovers it, and closes it. Throws what opening a database throws.
     [[nodiscard]] static std::optional<std::string> chain_of(const std::filesystem::path& folder,

@@ -148,6 +148,37 @@ void add_following_options(command& verb, following_options& to) {
                   "end at the end of the peer's chain or of the log; else wait for more blocks");
 }
 
+void add_snapshot_options(command& verb, std::optional<snapshot_options>& to) {
+    command_option& folder =
+        verb.add_option_function<std::string>(
+                "--from-snapshot",
+                [&to](const std::string& name) {
+                    if (!to) to.emplace();
+                    to->folder = name;
+                },
+                "make a new state of a snapshot that peers offer; it is collected in FOLDER, where "
+                "a killed call goes on")
+            .value_name("FOLDER");
+    verb.add_option_function<std::string>(
+            "--trusted-root",
+            [&to](const std::string& word) {
+                if (!to) to.emplace();
+                to->trusted.root = snapshot_file::digest_of(word);
+            },
+            "the state root that the snapshot must have, as a block header says it")
+        .needs(folder)
+        .value_name("HEX");
+    verb.add_option_function<std::string>(
+            "--trusted-name",
+            [&to](const std::string& word) {
+                if (!to) to.emplace();
+                to->trusted.name = snapshot_file::digest_of(word);
+            },
+            "the name that the snapshot must have: SHA-256 of its manifest")
+        .needs(folder)
+        .value_name("HEX");
+}
+
 void add_reading_options(command& verb, live::readers::options& to) {
     verb.add_option("--readers", to.threads, "threads that read the state as an API does")
         .whole_number(0, 64)
@@ -253,14 +284,15 @@ void print(const serve_report& report, bool as_json, bool is_end) {
         json object{{"chain", report.chain},
                     {"listening", report.address},
                     {"head", report.head.number},
-                    {"id", to_string(report.head.id)}};
+                    {"id", to_string(report.head.id)},
+                    {"snapshot", text_or_null(report.snapshot)}};
         if (is_end) object.update(json_of(all));
         return print_or_throw(line_of(object) + "\n");
     }
-    print_or_throw(is_end ? fmt::format("served {} blocks, {} bytes: {} connections, {} of them to "
-                                        "the end, {} refused\n",
-                                        all.blocks, all.bytes, all.connections, all.finished,
-                                        all.refused)
+    print_or_throw(is_end ? fmt::format("served {} blocks, {} files of a snapshot, {} bytes: {} "
+                                        "connections, {} of them to the end, {} refused\n",
+                                        all.blocks, all.snapshot_files, all.bytes, all.connections,
+                                        all.finished, all.refused)
                           : fmt::format("{}, block {}: listening at {}\n", report.chain,
                                         report.head.number, report.address));
 }
@@ -278,6 +310,9 @@ void declare_serve(command& verb) {
     verb.add_option("--forks", options->forks,
                     "a file of branches that lose against the log, as made by generate")
         .value_name("FILE");
+    verb.add_option("--snapshot", options->snapshot,
+                    "a snapshot of the chain's state, offered to new nodes beside the blocks")
+        .value_name("FOLDER");
     verb.add_option("--listen", options->listen,
                     "HOST:PORT, or :PORT for the loopback; port 0: any, printed on stdout")
         .value_name("HOST:PORT")
@@ -320,6 +355,7 @@ void declare_sync(command& verb) {
     };
     const auto options = std::make_shared<call>();
     add_following_options(verb, *options);
+    add_snapshot_options(verb, options->from_snapshot);
     verb.add_flag("--verify", options->verify, "look up every object by id and by key");
     verb.add_flag("--json", options->json, "one JSON object on stdout");
     add_observation_options(verb, options->watch);

@@ -6,6 +6,7 @@
 #include <tools/message_limit.hpp>
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
@@ -43,6 +44,8 @@ constexpr std::chrono::milliseconds look_again{20};
 /// One client of a block_server, starting with its hello:
 ///
 ///     read hello -> write hello -> read request -> write frames ... caught up -> keepalives
+///                               ^-> read snapshot_request -> look through the file -> write it
+///                               '-----------------------------------------------------'
 ///
 /// One read or write is under way at a time, each limited by a timer. After its request the client
 /// sends nothing: a read waits for it to disconnect.
@@ -57,6 +60,7 @@ public:
         /// Blocks of the chain available now.
         [[nodiscard]] virtual std::size_t available() const = 0;
         virtual void sent(std::uint64_t blocks, std::uint64_t bytes) = 0;
+        virtual void sent_file() = 0; ///< of the snapshot, the last part of it
         /// Logs within the server's message limit.
         virtual void say(message_limit::level how, const std::string& text) = 0;
         /// Called once for each started connection.
@@ -64,18 +68,19 @@ public:
     };
 
     server_connection(tcp::socket socket, std::string name, const served_chain& chain,
-                      const block_server::options& how, host& server)
+                      const served_snapshot* snapshot, const block_server::options& how,
+                      host& server)
         : socket_(std::move(socket)), limit_(socket_.get_executor()),
-          pause_(socket_.get_executor()), name_(std::move(name)), chain_(chain), how_(how),
-          server_(server) {
+          pause_(socket_.get_executor()), name_(std::move(name)), chain_(chain),
+          snapshot_(snapshot), how_(how), server_(server) {
         code ignored;
         socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
     }
 
     void start() {
         is_counted_ = true;
-        read_frame(message::hello, how_.hello_limit,
-                   [this](byte_view payload) { take_hello(payload); });
+        read_frame(message::hello, {}, how_.hello_limit,
+                   [this](message, byte_view payload) { take_hello(payload); });
     }
     /// Refuses it because of the connection limit, and disconnects.
     void reject_connection() {
@@ -97,17 +102,20 @@ private:
     using socket = boost::asio::ip::tcp::socket;
     using code = boost::system::error_code;
 
+    /// `other`: may come in place of `expected`.
     template <typename Then>
-    void read_frame(message expected, std::chrono::milliseconds within, Then then) {
+    void read_frame(message expected, std::optional<message> other,
+                    std::chrono::milliseconds within, Then then) {
         limit(within, "to say what it wants");
-        asio::async_read(socket_, asio::buffer(header_),
-                         [self = shared_from_this(), expected, then](code failure, std::size_t) {
-                             if (failure) return self->finish(end::gone);
-                             self->guarded([&] {
-                                 self->read_payload(read_frame_start(self->header_), expected,
-                                                    then);
-                             });
-                         });
+        asio::async_read(
+            socket_, asio::buffer(header_),
+            [self = shared_from_this(), expected, other, then](code failure, std::size_t) {
+                if (failure) return self->finish(end::gone);
+                self->guarded([&] {
+                    const frame_start start = read_frame_start(self->header_);
+                    self->read_payload(start, start.type == other ? *other : expected, then);
+                });
+            });
     }
     template <typename Then>
     void read_payload(frame_start start, message expected, Then then) {
@@ -123,7 +131,7 @@ private:
                              self->limit_.cancel();
                              self->guarded([&] {
                                  require_checksum(start, self->in_);
-                                 then(self->in_);
+                                 then(start.type, self->in_);
                              });
                          });
     }
@@ -151,7 +159,7 @@ private:
                    problem.what());
         } catch (const std::exception& problem) {
             say(level::error, problem.what());
-            refuse(refusal_reason::ending, "the server cannot read its block log");
+            refuse(refusal_reason::ending, "the server cannot read what it serves");
         }
     }
     void limit(std::chrono::milliseconds time, const char* what) {
@@ -173,10 +181,51 @@ private:
             return refuse(refusal_reason::wrong_chain, "this server has blocks of " +
                                                            chain_.log().chain() + ", not of " +
                                                            said.chain);
-        write(framed(chain_.hello(server_.available())), [this] {
-            read_frame(message::request, how_.request_limit,
-                       [this](byte_view request) { take_request(request); });
+        hello_message own = chain_.hello(server_.available());
+        own.has_snapshot = snapshot_ != nullptr;
+        write(framed(own), [this] { read_question(); });
+    }
+    void read_question() {
+        const auto file = snapshot_ ? std::optional(message::snapshot_request) : std::nullopt;
+        read_frame(message::request, file, how_.request_limit,
+                   [this](message type, byte_view payload) {
+                       if (type == message::request)
+                           take_request(payload);
+                       else
+                           take_snapshot_request(payload);
+                   });
+    }
+    void take_snapshot_request(byte_view payload) {
+        const sha256_digest digest = read_snapshot_request(payload).digest;
+        file_ = snapshot_->open(digest);
+        if (!file_) return send_no_file("has no sound chunk " + hex(digest));
+        asked_ = digest;
+        look_at_file();
+    }
+    /// Between two looks others are served.
+    void look_at_file() {
+        using look = outgoing_file::look;
+        const look found = file_->look_on();
+        if (found == look::sound) return send_file();
+        if (found == look::damaged)
+            return send_no_file(hex(asked_) + " is damaged; get this file of the snapshot again");
+        asio::post(socket_.get_executor(),
+                   [self = shared_from_this()] { self->guarded([&] { self->look_at_file(); }); });
+    }
+    void send_file() {
+        bytes frame = file_->next_frame();
+        server_.sent(0, frame.size());
+        write(std::move(frame), [this] {
+            if (!file_->is_sent()) return send_file();
+            file_.reset();
+            server_.sent_file();
+            read_question();
         });
+    }
+    void send_no_file(const std::string& why) {
+        file_.reset();
+        say(level::warning, "asked for a file of the snapshot: " + why);
+        write(framed(snapshot_part_message{}), [this] { read_question(); });
     }
     void take_request(byte_view payload) {
         const request_message asked = read_request(payload);
@@ -262,9 +311,12 @@ private:
     boost::asio::steady_timer pause_;
     std::string name_;
     const served_chain& chain_;
+    const served_snapshot* snapshot_; ///< null: none is offered
     const block_server::options& how_;
     host& server_;
     std::optional<served_chain::cursor> cursor_;
+    std::unique_ptr<outgoing_file> file_; ///< what it was asked for, until it is sent
+    sha256_digest asked_{};
     std::array<std::byte, sizeof(wire::frame_header)> header_{};
     bytes in_;
     bytes out_;
@@ -298,6 +350,7 @@ std::string in_words(const tcp::endpoint& at) {
 
 struct block_server::parts : server_connection::host {
     const served_chain& chain;
+    const served_snapshot* snapshot;
     options how;
     counters so_far;
     std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
@@ -313,7 +366,8 @@ struct block_server::parts : server_connection::host {
     message_limit greetings{"clients that go on"};
     message_limit warnings{"clients that are refused or hung up on"};
 
-    parts(const served_chain& chain_, const options& how_) : chain(chain_), how(how_) {
+    parts(const served_chain& chain_, const served_snapshot* snapshot_, const options& how_)
+        : chain(chain_), snapshot(snapshot_), how(how_) {
         const tcp::endpoint at = resolved(context, how.listen);
         try {
             acceptor.open(at.protocol());
@@ -353,7 +407,7 @@ struct block_server::parts : server_connection::host {
         if (failure) return; // disconnected already
         const bool has_room = make_room(from.address());
         const auto made = std::make_shared<server_connection>(std::move(socket), in_words(from),
-                                                              chain, how, *this);
+                                                              chain, snapshot, how, *this);
         if (!has_room) return made->reject_connection();
         connections.push_back({made, from.address()});
         made->start();
@@ -396,6 +450,7 @@ struct block_server::parts : server_connection::host {
         so_far.blocks += blocks;
         so_far.bytes += bytes;
     }
+    void sent_file() override { ++so_far.snapshot_files; }
     void ended(const std::shared_ptr<server_connection>& one, server_connection::end how) override {
         so_far.refused += how == server_connection::end::refused ? 1 : 0;
         so_far.finished += how == server_connection::end::finished ? 1 : 0;
@@ -403,8 +458,9 @@ struct block_server::parts : server_connection::host {
     }
 };
 
-block_server::block_server(const served_chain& chain, const options& how)
-    : parts_(std::make_unique<parts>(chain, how)) {}
+block_server::block_server(const served_chain& chain, const options& how,
+                           const served_snapshot* snapshot)
+    : parts_(std::make_unique<parts>(chain, snapshot, how)) {}
 
 block_server::~block_server() {
     for (const parts::client& one : parts_->connections)
@@ -466,6 +522,8 @@ void show(const block_server::counters& all) {
 serve_report serve(const serve_options& options, const catch_interruption& signals,
                    const std::function<void(const serve_report&)>& ready) {
     const block_log_reader log = open_log(options.block_log);
+    std::optional<served_snapshot> snapshot;
+    if (options.snapshot) snapshot.emplace(*options.snapshot, log.chain());
     const served_chain chain(log, branches_of(options, log.chain()));
     block_server::options network = options.network;
     network.blocks_per_second = options.blocks_per_second;
@@ -477,8 +535,9 @@ serve_report serve(const serve_options& options, const catch_interruption& signa
                               " to begin with as the head; name one that it has");
         network.there = *index + 1;
     }
-    block_server server(chain, network);
-    serve_report report{log.chain(), server.address(), chain.head(chain.ids().count()), {}, false};
+    block_server server(chain, network, snapshot ? &*snapshot : nullptr);
+    serve_report report{log.chain(), server.address(), chain.head(chain.ids().count()), {}, {}, {}};
+    if (snapshot) report.snapshot = hex(snapshot->manifest().name());
     ready(report);
     while (!signals.caught() && !(options.once && server.so_far().finished > 0)) {
         show(server.so_far());

@@ -87,6 +87,7 @@ bytes framed(const hello_message& value) {
     wire::hello payload{};
     payload.magic = wire::magic;
     payload.version = wire::version;
+    payload.offers = value.has_snapshot ? 1 : 0;
     std::ranges::copy(value.chain.substr(0, payload.chain.size()), payload.chain.begin());
     payload.first = packed(value.first);
     payload.last = packed(value.last);
@@ -126,6 +127,22 @@ bytes framed(const refusal_message& value) {
     return sealed(std::move(frame), message::refusal);
 }
 
+bytes framed(const snapshot_request_message& value) {
+    bytes frame = begun_frame();
+    append(frame, wire::snapshot_request{value.digest});
+    return sealed(std::move(frame), message::snapshot_request);
+}
+
+bytes framed(const snapshot_part_message& value) {
+    wire::snapshot_part payload{};
+    payload.file_bytes = value.file_bytes;
+    payload.offset = value.offset;
+    bytes frame = begun_frame();
+    append(frame, payload);
+    frame.insert(frame.end(), value.content.begin(), value.content.end());
+    return sealed(std::move(frame), message::snapshot_part);
+}
+
 bytes framed_keepalive() {
     return sealed(begun_frame(), message::keepalive);
 }
@@ -145,7 +162,10 @@ hello_message read_hello(byte_view payload) {
                              std::to_string(wire::version) + "; use the same program at both ends");
     require_size(payload, sizeof read, "a hello");
     const std::size_t length = strnlen(read.chain.data(), read.chain.size());
-    hello_message result{{read.chain.data(), length}, unpacked(read.first), unpacked(read.last)};
+    hello_message result{{read.chain.data(), length},
+                         unpacked(read.first),
+                         unpacked(read.last),
+                         (read.offers.value() & 1) != 0};
     if (printable(bytes_of(result.chain)) != result.chain)
         malformed("names its chain in bytes that are not text");
     return result;
@@ -177,17 +197,37 @@ refusal_message read_refusal(byte_view payload) {
             printable(payload.subspan(sizeof front))};
 }
 
+snapshot_request_message read_snapshot_request(byte_view payload) {
+    require_size(payload, sizeof(wire::snapshot_request), "a request for a file of a snapshot");
+    return {load<wire::snapshot_request>(payload).digest};
+}
+
+snapshot_part_message read_snapshot_part(byte_view payload) {
+    const auto front = front_of<wire::snapshot_part>(payload, "a part of a file");
+    const snapshot_part_message result{front.file_bytes.value(), front.offset.value(),
+                                       payload.subspan(sizeof front)};
+    const bool is_none = result.file_bytes == 0;
+    if (result.content.empty() != is_none || result.offset > result.file_bytes ||
+        result.content.size() > result.file_bytes - result.offset)
+        malformed(std::to_string(result.content.size()) + " bytes at byte " +
+                  std::to_string(result.offset) + " of a file that has " +
+                  std::to_string(result.file_bytes));
+    return result;
+}
+
 // --- headers ---
 
 frame_start read_frame_start(byte_view header) {
     const auto read = load<wire::frame_header>(header);
     const std::uint32_t type = read.type.value();
-    if (type < std::uint32_t(message::hello) || type > std::uint32_t(message::keepalive))
+    if (type < std::uint32_t(message::hello) || type > std::uint32_t(message::snapshot_part))
         malformed("a message of the unknown type " + std::to_string(type));
     const frame_start start{static_cast<message>(type), read.payload_bytes.value(),
                             read.checksum.value()};
-    const std::size_t most =
-        start.type == message::blocks ? wire::max_payload : wire::max_small_payload;
+    const std::size_t most = start.type == message::blocks ? wire::max_payload
+                             : start.type == message::snapshot_part
+                                 ? sizeof(wire::snapshot_part) + wire::max_part
+                                 : wire::max_small_payload;
     if (start.payload_bytes > most)
         malformed("a message of " + std::to_string(start.payload_bytes) + " bytes, of at most " +
                   std::to_string(most));

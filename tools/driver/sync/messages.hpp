@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chainbase/state_root/sha256.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <tools/block_log/bytes.hpp>
 #include <tools/driver/chain_state.hpp>
@@ -26,7 +27,9 @@ inline constexpr std::array<unsigned char, 8> magic{0x8e, 'B', 'L', 'K', 'S', 'Y
 
 /// Maximum payload of a frame. Limits what a hostile length or a block makes a reader allocate.
 inline constexpr std::size_t max_payload = std::size_t{16} << 20;
-/// Maximum payload of all messages except `blocks`.
+/// Bytes of a snapshot's file in a `snapshot_part`.
+inline constexpr std::size_t max_part = std::size_t{1} << 20;
+/// Maximum payload of all messages except `blocks` and `snapshot_part`.
 inline constexpr std::size_t max_small_payload = std::size_t{128} << 10;
 /// Maximum of blocks named in a request.
 inline constexpr std::size_t max_known_blocks = 4097;
@@ -34,12 +37,14 @@ inline constexpr std::size_t max_known_blocks = 4097;
 inline constexpr std::size_t max_reason = 1024;
 
 enum class message : std::uint32_t {
-    hello = 1,     ///< both, the first message
-    request = 2,   ///< the client: the blocks it has
-    blocks = 3,    ///< the server: consecutive blocks
-    caught_up = 4, ///< the server: no more blocks, for now or forever
-    refusal = 5,   ///< either, the last message: why it disconnects
-    keepalive = 6, ///< the server: still alive
+    hello = 1,            ///< both, the first message
+    request = 2,          ///< the client: the blocks it has
+    blocks = 3,           ///< the server: consecutive blocks
+    caught_up = 4,        ///< the server: no more blocks, for now or forever
+    refusal = 5,          ///< either, the last message: why it disconnects
+    keepalive = 6,        ///< the server: still alive
+    snapshot_request = 7, ///< the client: a file of the snapshot that the server offers
+    snapshot_part = 8,    ///< the server: consecutive bytes of that file
 };
 
 /// Precedes every payload.
@@ -61,7 +66,7 @@ static_assert(sizeof(place) == 24);
 struct hello {
     std::array<unsigned char, 8> magic;
     little_uint32_buf_t version;
-    little_uint32_buf_t reserved;
+    little_uint32_buf_t offers; // the server's: 1: a snapshot; programs before it say 0
     std::array<char, 32> chain; // padded with zero bytes; the client's is empty to accept any
     place first;                // the sender's first block; all zero when it has none
     place last;
@@ -89,6 +94,18 @@ struct caught_up {
     little_uint32_buf_t reserved;
 };
 static_assert(sizeof(caught_up) == 32 && offsetof(caught_up, is_end) == 24);
+
+struct snapshot_request {
+    std::array<std::byte, 32> digest; // of a chunk's content; all zero: the manifest
+};
+static_assert(sizeof(snapshot_request) == 32);
+
+/// Bytes of the file follow, at most max_part. The parts of a file come in order.
+struct snapshot_part {
+    little_uint64_buf_t file_bytes; // of the whole file; 0: the server does not have it
+    little_uint64_buf_t offset;
+};
+static_assert(sizeof(snapshot_part) == 16);
 
 /// Its text follows.
 struct refusal {
@@ -137,6 +154,7 @@ struct hello_message {
     std::string chain; ///< empty: any
     block_place first;
     block_place last;
+    bool has_snapshot = false; ///< a server that offers one
 };
 
 struct request_message {
@@ -146,6 +164,16 @@ struct request_message {
 struct caught_up_message {
     block_place head;
     bool is_end = false;
+};
+
+struct snapshot_request_message {
+    sha256_digest digest{}; ///< of a chunk; zeros: the manifest
+};
+
+struct snapshot_part_message {
+    std::uint64_t file_bytes = 0; ///< 0: the server does not have the file
+    std::uint64_t offset = 0;
+    byte_view content; ///< a view into the payload
 };
 
 struct refusal_message {
@@ -159,6 +187,9 @@ struct refusal_message {
 [[nodiscard]] bytes framed(const request_message& value);
 [[nodiscard]] bytes framed(const caught_up_message& value);
 [[nodiscard]] bytes framed(const refusal_message& value);
+[[nodiscard]] bytes framed(const snapshot_request_message& value);
+/// Requires a content of at most wire::max_part.
+[[nodiscard]] bytes framed(const snapshot_part_message& value);
 [[nodiscard]] bytes framed_keepalive();
 /// @}
 
@@ -168,6 +199,9 @@ struct refusal_message {
 [[nodiscard]] request_message read_request(byte_view payload);
 [[nodiscard]] caught_up_message read_caught_up(byte_view payload);
 [[nodiscard]] refusal_message read_refusal(byte_view payload);
+[[nodiscard]] snapshot_request_message read_snapshot_request(byte_view payload);
+/// Refuses parts that are empty or reach beyond their file.
+[[nodiscard]] snapshot_part_message read_snapshot_part(byte_view payload);
 /// @}
 
 /// The header of a frame.

@@ -1,15 +1,10 @@
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/trace/trace.hpp>
+#include <tools/driver/sync/peer_connection.hpp>
 #include <tools/driver/sync/peer_feed.hpp>
 #include <tools/message_limit.hpp>
 
-#include <boost/asio/connect.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/read.hpp>
-#include <boost/asio/write.hpp>
 #include <fmt/format.h>
 #include <pthread.h>
 
@@ -17,10 +12,8 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstring>
 #include <deque>
 #include <exception>
-#include <functional>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -28,224 +21,14 @@
 
 namespace chainbase::driver {
 
-namespace asio = boost::asio;
-using asio::ip::tcp;
-using boost::system::error_code;
 using clock = std::chrono::steady_clock;
 using severity = peer_error::severity;
 
 namespace {
 
-constexpr std::size_t min_room = std::size_t{256} << 10;
-
 const trace::site frame_decode("driver.frame.decode");
 const trace::site wait_for_peer("driver.wait.peer");
 const trace::site wait_for_apply("driver.wait.apply");
-
-/// State shared with a thread that resolves a name. Nobody waits for that thread: the system may
-/// take minutes, and cannot be interrupted.
-struct name_lookup {
-    std::mutex mutex;
-    asio::io_context* asked_by = nullptr; ///< null: the result is no longer wanted
-    std::function<void(error_code)> done; ///< runs in the asking thread; called at most once
-    tcp::resolver::results_type found;
-
-    static void begin(const std::shared_ptr<name_lookup>& self, const endpoint_name& name) {
-        std::thread([self, name] {
-            asio::io_context own;
-            tcp::resolver resolver(own);
-            error_code failure;
-            auto found = resolver.resolve(name.host, name.port, failure);
-            const std::lock_guard held(self->mutex);
-            if (self->asked_by == nullptr) return;
-            self->found = std::move(found);
-            asio::post(*self->asked_by, [self, failure] { self->end(failure); });
-        }).detach();
-    }
-    void end(error_code how) {
-        if (done) std::exchange(done, nullptr)(how);
-    }
-    void abandon() {
-        const std::lock_guard held(mutex);
-        asked_by = nullptr;
-    }
-};
-
-/// A connection to a peer that sends blocks: whole frames, each with a time limit.
-///
-/// Memory grows with the received bytes, not with a claimed length. All calls throw peer_error,
-/// whose message names the peer and, once it sent something, the byte of its stream; no further
-/// calls are allowed then. For one thread, which runs the io_context; its handlers may call
-/// cancel().
-class peer_connection {
-public:
-    using limits = peer_options::connection_limits;
-
-    peer_connection(asio::io_context& context, endpoint_name to, const limits& bounds,
-                    std::atomic<std::uint64_t>& received)
-        : context_(context), socket_(context), to_(std::move(to)), name_(in_words(to_)),
-          bounds_(bounds), received_(received) {}
-
-    /// Returns the result of work(); adds the peer and the position to the message of its
-    /// peer_error.
-    template <typename Work>
-    auto named(Work work) const {
-        try {
-            return work();
-        } catch (const peer_error& problem) {
-            fail(problem.how(), problem.what());
-        }
-    }
-
-    void connect() {
-        const auto until = clock::now() + bounds_.connect;
-        const tcp::resolver::results_type found = look_up(until);
-        run(
-            [&](auto done) {
-                asio::async_connect(
-                    socket_, found,
-                    [done](error_code failure, const tcp::endpoint&) mutable { done(failure); });
-            },
-            until, "to connect", "cannot connect");
-        error_code ignored;
-        socket_.set_option(tcp::no_delay(true), ignored);
-    }
-    void send(const bytes& frame) {
-        run(
-            [&](auto done) {
-                asio::async_write(
-                    socket_, asio::buffer(frame),
-                    [done](error_code failure, std::size_t) mutable { done(failure); });
-            },
-            clock::now() + bounds_.connect, "to take what was sent");
-    }
-
-    struct frame {
-        wire::message type{};
-        byte_view payload;
-    };
-    /// Returns the next frame, its checksum verified; valid until the next call.
-    [[nodiscard]] frame next() {
-        begin_ += frame_;
-        taken_ += std::exchange(frame_, 0);
-        constexpr std::size_t header = sizeof(wire::frame_header);
-        const auto at = [&] { return byte_view(buffer_).subspan(begin_); };
-        have(header, clock::now() + bounds_.silence);
-        const frame_start start = named([&] { return read_frame_start(at().first(header)); });
-        have(header + start.payload_bytes, clock::now() + bounds_.frame);
-        const byte_view payload = at().subspan(header, start.payload_bytes);
-        named([&] { require_checksum(start, payload); });
-        frame_ = header + start.payload_bytes;
-        return {start.type, payload};
-    }
-
-    /// Cancels the pending operation with an error.
-    void cancel() {
-        error_code ignored;
-        if (lookup_) lookup_->end(asio::error::operation_aborted);
-        socket_.close(ignored);
-    }
-
-    [[nodiscard]] const std::string& name() const noexcept { return name_; }
-    /// Throws peer_error describing the peer's last frame.
-    [[noreturn]] void fail(severity how, const std::string& what) const {
-        const bool sent_nothing = taken_ == 0 && end_ == 0;
-        const std::string where =
-            sent_nothing ? "" : ", byte " + std::to_string(taken_) + " of what it sent";
-        throw peer_error(how, "peer " + name_ + where + ": " + what);
-    }
-
-private:
-    /// Starts one operation, begin(done), and waits for done(error) or the timeout.
-    template <typename Begin>
-    void run(Begin begin, clock::time_point until, const char* what,
-             const std::string& failed = "was cut off") {
-        bool is_done = false;
-        error_code result;
-        begin([&](error_code failure) {
-            is_done = true;
-            result = failure;
-        });
-        context_.restart();
-        while (!is_done && clock::now() < until && context_.run_one_until(until) != 0)
-            ;
-        const bool was_slow = !is_done;
-        if (was_slow) {
-            cancel();
-            context_.restart();
-            while (!is_done && context_.run_one() != 0)
-                ;
-        }
-        if (was_slow) fail(severity::transient, std::string("too slow ") + what);
-        if (result == asio::error::eof) fail(severity::transient, "hung up");
-        if (result) fail(severity::transient, failed + " (" + result.message() + ")");
-    }
-    /// Reads until that many bytes of the next frame are there, each piece within the silence
-    /// limit.
-    void have(std::size_t size, clock::time_point until) {
-        while (end_ - begin_ < size) {
-            make_room(size);
-            std::size_t got = 0;
-            run(
-                [&](auto done) {
-                    socket_.async_read_some(
-                        asio::buffer(buffer_.data() + end_, buffer_.size() - end_),
-                        [&got, done](error_code failure, std::size_t n) mutable {
-                            got = n;
-                            done(failure);
-                        });
-                },
-                std::min(until, clock::now() + bounds_.silence), "to send");
-            end_ += got;
-            received_ += got;
-        }
-    }
-    /// Makes room for the next piece. At most doubles the buffer: a claimed length alone takes no
-    /// memory.
-    void make_room(std::size_t size) {
-        if (begin_ == end_) begin_ = end_ = 0;
-        if (buffer_.size() - end_ >= min_room / 4) return;
-        if (begin_ > 0) {
-            std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-            end_ -= std::exchange(begin_, 0);
-        }
-        if (buffer_.size() - end_ >= min_room / 4) return;
-        const std::size_t wanted = std::max(size, end_ + min_room);
-        buffer_.resize(std::min(wanted, std::max(2 * buffer_.size(), min_room)));
-    }
-
-    [[nodiscard]] boost::asio::ip::tcp::resolver::results_type look_up(clock::time_point until) {
-        const auto lookup = std::make_shared<name_lookup>();
-        struct registration {
-            peer_connection& of;
-            ~registration() { std::exchange(of.lookup_, nullptr)->abandon(); }
-        } const registered{*this};
-        lookup_ = lookup;
-        lookup->asked_by = &context_;
-        // keeps the context running without other work
-        const auto stay = asio::make_work_guard(context_);
-        run(
-            [&](auto done) {
-                lookup->done = done;
-                name_lookup::begin(lookup, to_);
-            },
-            until, "while its name was looked up");
-        return lookup->found;
-    }
-
-    boost::asio::io_context& context_;
-    std::shared_ptr<name_lookup> lookup_; ///< while a lookup runs
-    boost::asio::ip::tcp::socket socket_;
-    endpoint_name to_;
-    std::string name_;
-    limits bounds_;
-    std::atomic<std::uint64_t>& received_;
-    bytes buffer_;
-    std::size_t begin_ = 0; ///< of the bytes not consumed yet
-    std::size_t end_ = 0;
-    std::size_t frame_ = 0;   ///< bytes of the frame that next() returned last
-    std::uint64_t taken_ = 0; ///< bytes up to the current frame
-};
 
 /// The blocks of peers, one peer at a time; a separate thread reads, checks and decodes them.
 ///
@@ -422,8 +205,9 @@ private:
             const peer_connection::frame next = with.next();
             if (next.type == wire::message::blocks) take_blocks(with, next.payload);
             if (next.type == wire::message::caught_up) take_caught_up(with, next.payload);
-            if (next.type == wire::message::refusal) take_refusal(with, next.payload);
-            if (next.type == wire::message::hello || next.type == wire::message::request)
+            if (next.type == wire::message::refusal) with.fail_refused(next.payload);
+            if (next.type != wire::message::blocks && next.type != wire::message::caught_up &&
+                next.type != wire::message::keepalive)
                 with.fail(severity::fault, "a message of a type that is not expected here");
             if (next.type != wire::message::keepalive || is_caught_up_)
                 last_progress = clock::now();
@@ -459,12 +243,7 @@ private:
         is_noted_ = is_praised_ = false;
     }
     void shake_hands(peer_connection& with, peer& whose) {
-        with.send(framed(hello_message{chain_, {}, {}}));
-        const peer_connection::frame first = with.next();
-        if (first.type == wire::message::refusal) take_refusal(with, first.payload);
-        if (first.type != wire::message::hello)
-            with.fail(severity::fault, "begins without a hello");
-        const hello_message said = with.named([&] { return read_hello(first.payload); });
+        const hello_message said = with.greet(chain_);
         take_chain(with, said.chain);
         event asked;
         asked.what = event::kind::asks;
@@ -533,20 +312,6 @@ private:
         next.what = said.is_end ? event::kind::end : event::kind::caught_up;
         next.head = said.head;
         push(std::move(next), from);
-    }
-    [[noreturn]] void take_refusal(peer_connection& from, byte_view payload) {
-        using wire::refusal_reason;
-        const refusal_message said = from.named([&] { return read_refusal(payload); });
-        const bool may_change = said.reason == refusal_reason::busy ||
-                                said.reason == refusal_reason::too_slow ||
-                                said.reason == refusal_reason::ending;
-        from.fail(
-            may_change ? severity::transient : severity::lasting,
-            "it refuses: \"" + said.text + "\"" +
-                (said.reason == refusal_reason::no_common_block
-                     ? "; name a peer of the chain that the state is of, or sync into another "
-                       "folder"
-                     : ""));
     }
     /// `before_beyond`: the block before the first one beyond the block to stop at, if any.
     [[nodiscard]] block_source::run decode(byte_view payload,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tools/driver/sync/served_chain.hpp>
+#include <tools/driver/sync/served_snapshot.hpp>
 #include <tools/endpoint_name.hpp>
 #include <tools/interruption.hpp>
 
@@ -21,8 +22,8 @@ namespace chainbase::driver {
 ///
 /// Invariants: (1) a faulty client costs its own connection only; (2) there are at most
 /// `connections` of them, and `connections_per_address` from the same address, each with one frame
-/// and one record of the log in memory, and with a time limit on every step; (3) everything
-/// received is read into bounded memory.
+/// and one record of the log or piece of a snapshot's file in memory, and with a time limit on
+/// every step; (3) everything received is read into bounded memory.
 ///
 /// For one thread: run_for() serves all connections.
 class block_server {
@@ -48,11 +49,15 @@ public:
         std::uint64_t finished = 0; ///< clients that got everything and disconnected
         std::uint64_t blocks = 0;
         std::uint64_t bytes = 0;
-        BOOST_DESCRIBE_CLASS(counters, (), (connections, finished, refused, blocks, bytes), (), ())
+        std::uint64_t snapshot_files = 0; ///< chunks, and manifests
+        BOOST_DESCRIBE_CLASS(counters, (),
+                             (connections, finished, refused, blocks, bytes, snapshot_files), (),
+                             ())
     };
 
-    /// Listens. Throws io_error on failure.
-    block_server(const served_chain& chain, const options& how);
+    /// Listens. `snapshot`: offered beside the blocks, null: none. Throws io_error on failure.
+    block_server(const served_chain& chain, const options& how,
+                 const served_snapshot* snapshot = nullptr);
     ~block_server();
     block_server(const block_server&) = delete;
     block_server& operator=(const block_server&) = delete;
@@ -77,6 +82,7 @@ struct serve_options {
     std::uint64_t from_head = 0;
     std::filesystem::path forks;         ///< a file of branches beside the log; empty: none
     std::vector<losing_branch> branches; ///< further branches
+    std::optional<std::filesystem::path> snapshot; ///< a folder, offered beside the blocks
     /// Stop when a client got everything and disconnected.
     bool once = false;
     block_server::options network;
@@ -86,6 +92,7 @@ struct serve_report {
     std::string chain;
     std::string address;
     block_place head;
+    std::string snapshot; ///< its name; empty: none is offered
     block_server::counters served;
     bool interrupted = false;
 };

@@ -166,17 +166,31 @@ private:
 } // namespace
 
 sync_report sync(const sync_options& options, const catch_interruption& signals) {
-    return run(options, signals).work();
+    std::optional<snapshot_figures> begun;
+    if (options.from_snapshot) begun = start_from_snapshot(*options.from_snapshot, options);
+    sync_report report = run(options, signals).work();
+    report.snapshot = std::move(begun);
+    return report;
 }
 
 json report_value(const sync_report& report) {
-    json all{{"mode", "sync"}, {"sync", json_of(report.followed)}};
+    json all{{"mode", "sync"},
+             {"sync", json_of(report.followed)},
+             {"snapshot", json_of(report.snapshot)}};
     all.update(json_of(report.state));
     return all;
 }
 
 std::string to_text(const sync_report& report) {
-    return in_words(report.followed) + to_text(report.state);
+    const auto& begun = report.snapshot;
+    const std::string first =
+        begun ? fmt::format("snapshot {}, block {}: {} objects, {} chunks, {} of them fetched, {}, "
+                            "{} kept, {}\n",
+                            begun->name, begun->block, begun->objects, begun->chunks,
+                            begun->fetched_chunks, bytes_in_words(begun->fetched_bytes),
+                            begun->kept_chunks, duration_in_words(begun->seconds))
+              : "";
+    return first + in_words(report.followed) + to_text(report.state);
 }
 
 } // namespace chainbase::driver
