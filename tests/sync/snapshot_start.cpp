@@ -48,6 +48,11 @@ TEST_CASE("what a slow peer owes is asked of another, the oldest first, and who 
     REQUIRE(plan.ask(2, begin + seconds(6)) == 1u);
     REQUIRE_FALSE(plan.ask(0, begin + seconds(10))); // asked again a second ago
     REQUIRE(plan.ask(0, begin + seconds(11)) == 1u);
+
+    fetch_plan other(2, 3, seconds(5));
+    REQUIRE(other.ask(0, begin + seconds(1)) == 0u);
+    REQUIRE(other.ask(1, begin) == 1u);
+    REQUIRE(other.ask(2, begin + seconds(9)) == 1u);
 }
 
 TEST_CASE("what a lost peer owes is asked at once, of itself, too, but not what it lacks") {
