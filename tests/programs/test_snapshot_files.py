@@ -319,7 +319,7 @@ def test_beside_a_replay_at_full_speed_it_is_whole_or_not_there(
         codes.append(made.code)
         assert (to / "manifest").exists() == (made.code == 0)
         if made.code == 0:
-            assert not (to / "state-copy").exists()
+            assert not list(scratch.glob("*.copy*"))
             snapshot.verify(to, "--trusted-name", made.json["name"])
         elif made.code not in (1, 2):
             assert made.code == 6 and "its writer changes it too fast" in made.err, made
@@ -395,6 +395,15 @@ def test_a_write_that_is_killed_goes_on_and_nothing_is_published_half(
         assert set(files(to)) == set(files(scratch / "whole"))
         snapshot.verify(to, "--trusted-name", whole["name"])
     assert not (scratch / "no").exists()
+
+
+def test_the_copy_of_a_call_that_was_killed_is_removed_by_the_next(samples, snapshot, scratch):
+    home = scratch / "s.copy.unfinished"
+    home.mkdir(mode=0o700)
+    (home / "state").mkdir(mode=0o700)
+    (home / "unfinished").touch(0o600)
+    snapshot.write(samples("many"), f"{scratch}/s/")
+    assert left(scratch) == ["s"]
 
 
 def test_a_second_writer_and_what_is_no_snapshot_are_refused(large, snapshot, inspect, scratch):

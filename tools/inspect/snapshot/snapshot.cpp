@@ -447,19 +447,20 @@ void declare_load_snapshot(command& verb) {
                     "A state that has the types that the new one is to have; default: those of the "
                     "snapshot")
         .value_name("STATE");
-    verb.add_option("--rename", asked->renamed,
-                    "What a type, or a field TYPE/FIELD, was called: NEW=OLD")
-        .one_value_each_time();
-    verb.add_option("--drop", asked->dropped,
-                    "A type, or a field TYPE/FIELD, whose content may be lost")
-        .one_value_each_time();
+    verb.add_option("--rename", asked->renamed, "What a type, or a field TYPE/FIELD, was called")
+        .one_value_each_time()
+        .value_name("NEW=OLD");
+    verb.add_option("--drop", asked->dropped, "A type, or a field, whose content may be lost")
+        .one_value_each_time()
+        .value_name("TYPE[/FIELD]");
     verb.add_flag("--dry-run", asked->is_dry,
                   "Only say what becomes of each field, and count the objects that fail");
     verb.add_option("--archive", asked->how.archive,
                     "The kind of the new archive; default: that of the snapshot")
         .one_of({"rocksdb", "memory", "none"});
     verb.add_option("--readers-group", asked->readers_group,
-                    "The group whose members may read the state");
+                    "The group whose members may read the state")
+        .value_name("GROUP");
     add_memory_folder(verb, asked->memory_folder);
     declare_threads(verb, asked->threads);
     verb.add_flag("--json", asked->json, "Print one JSON object");

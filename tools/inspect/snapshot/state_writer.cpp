@@ -1,6 +1,7 @@
 #include <archive/open_archive.hpp>
 #include <chainbase/offline/bulk_load/key_loaders.hpp>
 #include <chainbase/offline/snapshot_copy.hpp>
+#include <chainbase/offline/unfinished_state.hpp>
 #include <chainbase/state_root/recorded_root.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/files.hpp>
@@ -223,13 +224,14 @@ private:
     std::uint64_t ids_ = 0; ///< about
 };
 
+/// The copy is made beside it, and never gets its name.
+fs::path copy_of(const snapshot_call& asked) {
+    fs::path to = fs::absolute(asked.to).lexically_normal();
+    if (!to.has_filename()) to = to.parent_path();
+    return to += ".copy";
+}
+
 manifest written_through_copy(row_source& state, folder_writer& to, const snapshot_call& asked) {
-    const fs::path folder = asked.to / "state-copy";
-    remove_tree(folder);
-    spdlog::info(
-        "{}: its writer changes it too fast to be read meanwhile; it is copied first, to {}",
-        state.state().string(), folder.string());
-    static_cast<void>(snapshot_copy(state.state()).make(folder, {}));
     const auto archive = archive::kind_of(state.origin() / "archive");
     if (archive && *archive == archive::store_kind::rocksdb)
         throw too_old_error(fmt::format(
@@ -237,16 +239,26 @@ manifest written_through_copy(row_source& state, folder_writer& to, const snapsh
             "are not part of a copy; call again when it is idle, or write a snapshot of a backup "
             "(chainbase-driver backup)",
             state.state().string()));
-    row_source copy(folder);
-    manifest all = snapshot_attempt(copy, to, asked.threads).run();
-    remove_tree(folder);
-    return all;
+    const unfinished_state copy(copy_of(asked));
+    spdlog::info(
+        "{}: its writer changes it too fast to be read meanwhile; it is copied first, to {}",
+        state.state().string(), copy.path().string());
+    static_cast<void>(snapshot_copy(state.state()).make(copy.path(), {}));
+    row_source from(copy.path());
+    return snapshot_attempt(from, to, asked.threads).run();
+}
+
+/// What a call left that was killed.
+void remove_copy(const snapshot_call& asked) {
+    const fs::path name = copy_of(asked);
+    if (fs::exists(unfinished_path(name))) unfinished_state{name};
 }
 
 } // namespace
 
 written_snapshot write_snapshot(row_source& state, const snapshot_call& asked) {
     folder_writer to(asked.to, asked.base);
+    remove_copy(asked);
     state.read_all(/*and_keys=*/false);
     written_snapshot made;
     if (auto all = attempt_while_unchanged(
