@@ -198,6 +198,7 @@ void following::start(feed::follower& from) {
     blocks_.assign(1, {here_.revision, here_.serial});
     is_sent_ = true;
     reach(*here_.at);
+    send_and_wait(); // ready as of this block, not of a later one that it is sent with
 }
 
 /// A place behind the end is that of another feed, from before the state was restored; after a loss
