@@ -191,8 +191,11 @@ std::vector<std::string> ddl::create(const table& of, std::size_t distribution,
             ", from_revision bigint NOT NULL, from_serial bigint NOT NULL, until_revision bigint, "
             "until_serial bigint",
             key + ", from_revision, from_serial");
-        all.push_back(fmt::format("CREATE INDEX IF NOT EXISTS {} ON {} (until_revision)",
-                                  quoted(sql_name(of.type() + ".history.until")), history_of(of)));
+        // By which a range is closed, also where the server has no statistics yet.
+        all.push_back(
+            fmt::format("CREATE INDEX IF NOT EXISTS {} ON {} ({}) WHERE until_revision IS "
+                        "NULL",
+                        quoted(sql_name(of.type() + ".history.now")), history_of(of), id));
         if (!is_sqlite()) all.push_back(as_of_revision(of));
     }
     if (!is_sqlite()) add_comments(of, all);
