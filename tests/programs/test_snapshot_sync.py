@@ -282,7 +282,7 @@ def test_kills_while_it_fetches_and_loads_cost_time_only(offer, scratch, rng):
         folder.mkdir()
         call = offer.call(folder / "state", *addresses)
         for _ in range(3):
-            how = rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM])
+            how = rng.choice([signal.SIGKILL, signal.SIGTERM])
             until_killed(offer.driver.start(*call), rng.uniform(0, longest), how).expect((0, 3, -how))
             is_whole = (folder / "fetched/manifest").exists()
             phases.add("synced" if (folder / "state").exists() else "loading" if is_whole else

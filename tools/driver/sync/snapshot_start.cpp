@@ -74,19 +74,7 @@ public:
         for (std::size_t i = 0; i < peers_.size(); ++i)
             peers_[i].thread = std::thread([this, i] { work(i); });
     }
-    ~snapshot_peers() {
-        {
-            const std::lock_guard held(mutex_);
-            is_stopping_ = true;
-        }
-        changed_.notify_all();
-        for (peer& one : peers_)
-            boost::asio::post(one.context, [&one] {
-                if (one.connection != nullptr) one.connection->cancel();
-            });
-        for (peer& one : peers_)
-            one.thread.join();
-    }
+    ~snapshot_peers() { stop(); }
     snapshot_peers(const snapshot_peers&) = delete;
     snapshot_peers& operator=(const snapshot_peers&) = delete;
 
@@ -110,8 +98,13 @@ public:
         return votes_of(*chosen_);
     }
 
-    /// Brings chunks that are missing into `to`. Throws peer_error when no peer is left for one.
+    /// Brings chunks that are missing into `to`, which nothing uses any more when it returns or
+    /// throws. Throws peer_error when no peer is left for one.
     void fetch(folder_writer& to, const manifest& all) {
+        struct stopping {
+            snapshot_peers& those;
+            ~stopping() { those.stop(); }
+        } const at_the_end{*this};
         chunks_ = chunks_of(all);
         progress shown("fetching");
         std::uint64_t done = keep(to, shown, all);
@@ -159,6 +152,20 @@ private:
         std::thread thread;
     };
     using lock = std::unique_lock<std::mutex>;
+
+    void stop() {
+        {
+            const std::lock_guard held(mutex_);
+            is_stopping_ = true;
+        }
+        changed_.notify_all();
+        for (peer& one : peers_)
+            boost::asio::post(one.context, [&one] {
+                if (one.connection != nullptr) one.connection->cancel();
+            });
+        for (peer& one : peers_)
+            if (one.thread.joinable()) one.thread.join();
+    }
 
     // --- the choice; the mutex is held ---
 
