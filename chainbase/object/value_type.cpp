@@ -37,9 +37,12 @@ private:
     std::optional<value_type> any() {
         if (++depth_ > deepest) return std::nullopt;
         auto type = left_.starts_with('{') ? structure() : base();
-        while (type && take("["))
+        const int depth = depth_;
+        while (type && take("[")) { // whoever walks the type later does so by recursion
+            if (++depth_ > deepest) return std::nullopt;
             type = array_of(std::move(*type));
-        --depth_;
+        }
+        depth_ = depth - 1;
         return type;
     }
 

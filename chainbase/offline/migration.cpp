@@ -117,7 +117,10 @@ private:
         const auto& types = from.types().entries();
         for (std::size_t number = 0; number < types.size(); ++number) {
             const type_schema& schema = types[number].schema;
-            if (to_.dropped_.contains(schema.name)) continue;
+            if (to_.dropped_.contains(schema.name)) {
+                require_no_archive(schema.name);
+                continue;
+            }
             const type_windows& files = *from.windows()[number];
             rows::type_rows::source of{&schema, files.objects.get(), files.ids.get(), {}, {},
                                        &buffers};
@@ -134,7 +137,8 @@ private:
         const bool is_same = !known || known->now == from.schema();
         bulk_load::object_loader loader = made.add_type(is_same ? from.schema() : known->now);
         // A root is of the records, which have the layouts: it is made anew.
-        const bool is_of_root = from.schema().name.starts_with("state_root.");
+        const bool is_of_root = from.schema().name == state_root::recorded_root::type_name ||
+                                from.schema().name == state_root::committed_type::type_name;
         if (is_same && !is_of_root)
             loader.add_all(from);
         else if (!is_same)
@@ -148,7 +152,8 @@ private:
 
     void convert(const rows::type_rows& from, const change& how,
                  bulk_load::object_loader& to) const {
-        if (!(from.schema().fields == how.now.fields)) require_no_archive(from.schema().name);
+        if (!(from.schema().fields == how.now.fields) || from.schema().name != how.now.name)
+            require_no_archive(from.schema().name);
         spdlog::info("{}: {} objects of {} are taken over", state_.string(), from.slots().live(),
                      from.schema().name);
         const archive::described_record records(from.schema());
@@ -159,7 +164,11 @@ private:
             if (slot == 0) continue;
             record.clear();
             records.append(from.slots().value(slot), from.buffers(), record);
-            to.add(objects.read(record).data(), objects);
+            const std::byte* const object = objects.read(record).data();
+            if (rows::copy_at<std::uint32_t>(object) != id)
+                throw usage_error(
+                    fmt::format("{} {}: its migration computed another id", how.now.name, id));
+            to.add(object, objects);
         }
     }
 
@@ -180,18 +189,10 @@ private:
                                       state_.string(), type));
     }
 
-    /// Of keys that the program computes, and that are as they were.
+    /// Keys that a function computes have another order where it reads other values.
     static bulk_load::key_orders orders(const rows::type_rows& from, const type_schema& now) {
         if (from.schema() == now) return bulk_load::orders_of(from);
-        bulk_load::key_orders all = bulk_load::orders_of(from, bulk_load::which_keys::computed);
-        const auto is_known = [&](const auto& one) {
-            return std::ranges::any_of(now.keys, [&](const type_schema::key& key) {
-                return key == from.key_called(one.first) && key.name == one.first;
-            });
-        };
-        std::erase_if(all.trees, [&](const auto& one) { return !is_known(one); });
-        std::erase_if(all.tables, [&](const auto& one) { return !is_known(one); });
-        return all;
+        return {};
     }
 
     void require_sound() const {
@@ -208,7 +209,24 @@ private:
     revision_number revision_ = 0;
 };
 
+namespace {
+
+/// Who reads the feed would read objects by the former layouts.
+void require_no_followers(const fs::path& state) {
+    const fs::path cursors = state / "feed" / "cursors";
+    std::error_code none;
+    if (!fs::exists(cursors, none) || fs::is_empty(cursors, none)) return;
+    throw usage_error(
+        fmt::format("{}: its feed has followers ({}), which know the former types; end "
+                    "them (chainbase-inspect feed {} --cursors, --drop NAME), and let "
+                    "them begin anew afterwards",
+                    state.string(), cursors.string(), state.string()));
+}
+
+} // namespace
+
 void migration::run(const fs::path& state, const open_options& how) {
+    require_no_followers(state);
     spdlog::info("{}: its types are brought to those of this program", state.string());
     in_place(*this, state).run();
     // A checkpoint is of the former segment.

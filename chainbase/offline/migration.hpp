@@ -85,9 +85,11 @@ public:
 
     [[nodiscard]] bool is_needed(const catalogue& types) const override;
     /// Throws usage_error when fields would be lost that are not named as dropped, when a type has
-    /// rows in an archive and other fields (load a snapshot then), or when a key is computed by a
-    /// function and new; limit_error for a value that does not fit, duplicate_key_error,
-    /// locked_error, damaged_error, out_of_space_error, io_error.
+    /// rows in an archive and other fields or another name, when a key of a type that changes is
+    /// computed by a function, or when the feed has followers; limit_error for a value that does
+    /// not fit, duplicate_key_error, locked_error, damaged_error, out_of_space_error, io_error.
+    /// What is thrown after the new segment took its place, while its checkpoint is made, leaves
+    /// the new types.
     void run(const std::filesystem::path& state, const open_options& how) override;
 
     /// The same for a snapshot that is loaded: sets types, rules, renamed and dropped types. This

@@ -6,6 +6,7 @@
 #include <chainbase/database.hpp>
 #include <chainbase/offline/snapshot_file/loading.hpp>
 #include <chainbase/offline/unfinished_state.hpp>
+#include <chainbase/state_root/recorded_root.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/files.hpp>
 #include <pool_allocator/base/in_order.hpp>
@@ -65,6 +66,24 @@ void require_all_named(const folder_reader& from, const loading_options& how) {
                 name, "new state");
 }
 
+/// A root is of the records, which have the layouts of their types, and of the types' names.
+bool changes_root(const std::vector<type_to_load>& types, const manifest& from) {
+    std::size_t committed = 0;
+    const auto is_kept = [&](const type_to_load& one) {
+        if (!one.from || !one.from->is_committed) return true;
+        ++committed;
+        return one.schema->name == one.from->schema.name &&
+               one.schema->fields == one.from->schema.fields;
+    };
+    const bool are_kept = std::ranges::all_of(types, is_kept);
+    return !are_kept || committed != static_cast<std::size_t>(std::ranges::count_if(
+                                         from.types, &type_entry::is_committed));
+}
+bool is_of_root(const std::string& type) {
+    return type == state_root::recorded_root::type_name ||
+           type == state_root::committed_type::type_name;
+}
+
 /// Throws usage_error for a type that would be lost.
 std::vector<type_to_load> types_to_load(const folder_reader& from, const loading_options& how) {
     static const migration_rules none;
@@ -83,7 +102,12 @@ std::vector<type_to_load> types_to_load(const folder_reader& from, const loading
             taken.insert(name);
         }
     for (const type_entry& one : from.manifest().types)
-        if (taken.contains(one.schema.name))
+        if (one.schema.name == "archive.table" || one.schema.name == "archive.row" ||
+            one.schema.name == "archive.key")
+            throw damaged_error(
+                from.folder().string() + ": " + one.schema.name +
+                " is of an archive, and no type of a snapshot; take it from elsewhere");
+        else if (taken.contains(one.schema.name))
             continue;
         else if (how.types)
             throw usage_error("the new state has no type " + one.schema.name +
@@ -93,10 +117,27 @@ std::vector<type_to_load> types_to_load(const folder_reader& from, const loading
     return found;
 }
 
+/// Rows of the archive keep the bytes of their keys.
+void require_possible_rows(const type_to_load& type) {
+    const type_entry& from = *type.from;
+    if ((from.archived == 0 && from.removed.empty()) || from.schema.fields == type.schema->fields)
+        return;
+    if (!from.archive_keys.empty())
+        throw usage_error(type.schema->name +
+                          ": has rows in the archive, whose keys are made of the former fields, so "
+                          "its fields must stay as they are; only a replay makes them anew");
+    if (from.row_layout != archive::described_record(from.schema).fingerprint())
+        throw usage_error(type.schema->name +
+                          ": the rows of its archive have fields (enums, char or integers of 128 "
+                          "bits) whose layout only the program knows that wrote them, so its "
+                          "fields must stay as they are");
+}
+
 /// Throws usage_error when the objects of a type cannot become those of the new one, or get a key.
 void require_possible(const type_to_load& type) {
     if (!type.from) return;
     static_cast<void>(object_of_record(type.from->schema, *type.schema, *type.rules));
+    require_possible_rows(type);
     if (type.from->objects == type.from->archived) return;
     for (const type_schema::key& key : type.schema->keys)
         if (bulk_load::is_computed(*type.schema, key))
@@ -162,14 +203,7 @@ public:
         : to_(to), table_(to.open_table(type.schema->name, type.from->archive_keys)),
           layout_(type.from->row_layout), objects_(type.from->schema, *type.schema, *type.rules),
           records_(*type.schema), is_same_(type.from->schema.fields == type.schema->fields) {
-        if (is_same_) return;
-        if (layout_ != archive::described_record(type.from->schema).fingerprint())
-            throw usage_error(
-                type.schema->name +
-                ": the rows of its archive have fields (enums, char or integers of "
-                "128 bits) whose layout only the program knows that wrote them, so they cannot "
-                "be migrated");
-        layout_ = records_.fingerprint();
+        if (!is_same_) layout_ = records_.fingerprint();
     }
     ~archived_rows() = default;
     archived_rows(const archived_rows&) = delete;
@@ -233,6 +267,9 @@ public:
           kind_(archive_kind(from, how)), told_(from, how) {
         std::ranges::for_each(types_, require_possible);
         require_room(types_, folder);
+        if (!changes_root(types_, from.manifest())) return;
+        for (type_to_load& one : types_) // it is made anew by the program that keeps it
+            if (is_of_root(one.schema->name)) one.from = nullptr;
     }
 
     loading_result run() {

@@ -186,8 +186,9 @@ private:
             const std::size_t votes = votes_of(name);
             if (votes == 0) continue;
             if (how_.trusted.name) return name; // others were not let in
-            is_tie = votes == most;
+            if (votes == most) is_tie = true;
             if (votes <= most) continue;
+            is_tie = false;
             best = name;
             most = votes;
         }

@@ -69,12 +69,16 @@ void note_chain(row_source& state, manifest& to) {
                                 block->at("id_low").get<std::uint64_t>())};
 }
 
-/// The root that the state recorded for its revision; nothing if there is none.
+/// The root that the state recorded for its revision; nothing if there is none, or it was turned
+/// off.
 std::optional<root_record> current_root(row_source& state) {
     if (!state.has(state_root::recorded_root::type_name)) return std::nullopt;
-    root_record found = root_record::of(state);
-    if (found.recorded.revision != state.revision()) return std::nullopt;
-    return found;
+    try {
+        root_record found = root_record::of(state);
+        if (found.recorded.revision == state.revision()) return found;
+    } catch (const usage_error&) { // nothing is recorded
+    }
+    return std::nullopt;
 }
 
 /// The chunks of some rows of a type, and how high their tree is.
