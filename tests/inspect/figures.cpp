@@ -271,6 +271,10 @@ TEST_CASE("row values: names of types that are none, or of another length, are b
     CHECK(value_type::of("u32", 4).what == kind::number);
     CHECK(value_type::of("u32", 8).what == kind::opaque);
     CHECK(value_type::of("{a u8, b u64}", 16).members.at(1).offset == 8);
+    std::string nested = "u8"; // whoever walks a type does so by recursion
+    for (int level = 0; level < 100'000; ++level)
+        nested += "[1]";
+    CHECK(value_type::of(nested, 1).what == kind::opaque);
     CHECK(value_type::of("{a u8, b u64}", 9).what == kind::opaque);
     CHECK(value_type::of("{a bytes<4>}", 4).what == kind::opaque);
     CHECK(value_type::of("shared_vector<{a u8, b fixed_string<8>}>", 8).element().bytes == 16);

@@ -72,3 +72,22 @@ def test_a_snapshot_is_loaded_into_the_types_of_another_state(driver, inspect, s
     inspect("check", scratch / "loaded")
     said = program("evolved_account")(scratch / "loaded", name).json
     assert said["accounts"] == len(before)
+
+
+def test_a_root_of_former_types_is_left_out_and_not_written(driver, inspect, scratch):
+    driver("generate", "--operations", 5000, "--accounts", 100, "--to", scratch / "log")
+    replay = ("replay", "--block-log", scratch / "log", "--state")
+    driver(*replay, scratch / "rooted", "--state-root", "all")
+    name = accounts(inspect, scratch / "rooted")[0]["name"]
+    inspect("snapshot", "write", scratch / "rooted", "--to", scratch / "snapshot")
+    driver(*replay, scratch / "like")
+    program("evolved_account")(scratch / "like", name)
+    inspect("snapshot", "load", scratch / "snapshot", "--to", scratch / "loaded",
+            "--types-of", scratch / "like", "--rename", "account/liquid=balance",
+            "--drop", "root_setting", "--drop", "block_root", "--drop", "state_root.recorded",
+            "--drop", "state_root.committed")
+    program("evolved_account")(scratch / "rooted", name)
+    for state in ("rooted", "loaded"):
+        inspect("check", scratch / state)
+        said = inspect("snapshot", "write", scratch / state, "--to", scratch / f"of-{state}", "--json")
+        assert said.json["state_root"] is None

@@ -112,7 +112,7 @@ def test_every_call_in_a_readme_has_verbs_and_options_that_exist(driver, inspect
                 continue
             name, words = call.group(1), call.group(2).replace("[", " ").replace("]", " ").split()
             verbs = tuple(word for word in words[:1] if re.fullmatch(r"(?!chainbase)[a-z][a-z-]+", word))
-            if verbs == ("block-log",):
+            if verbs in (("block-log",), ("snapshot",)):
                 verbs += tuple(words[1:2])
             if not verbs:
                 continue
