@@ -51,6 +51,17 @@ def test_without_a_migration_the_state_is_refused_and_stays(driver, inspect, sta
     program("evolved_account")(state, name)
 
 
+def test_a_state_whose_feed_has_followers_is_not_taken_over(inspect, state):
+    before = accounts(inspect, state)
+    (state / "feed/cursors").mkdir(parents=True)
+    (state / "feed/cursors/index").write_bytes(b"of a follower")
+    refused = program("evolved_account")(state, before[0]["name"], code=1)
+    assert "its feed has followers" in refused.err and "--drop NAME" in refused.err
+    assert accounts(inspect, state) == before
+    (state / "feed/cursors/index").unlink()
+    program("evolved_account")(state, before[0]["name"])
+
+
 def test_a_snapshot_is_loaded_into_the_types_of_another_state(driver, inspect, state, scratch):
     """What the operator does without the program: the types come from a state that has them."""
     name = accounts(inspect, state)[0]["name"]

@@ -102,8 +102,7 @@ std::vector<type_to_load> types_to_load(const folder_reader& from, const loading
             taken.insert(name);
         }
     for (const type_entry& one : from.manifest().types)
-        if (one.schema.name == "archive.table" || one.schema.name == "archive.row" ||
-            one.schema.name == "archive.key")
+        if (is_of_archive(one.schema.name))
             throw damaged_error(
                 from.folder().string() + ": " + one.schema.name +
                 " is of an archive, and no type of a snapshot; take it from elsewhere");

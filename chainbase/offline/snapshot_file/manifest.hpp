@@ -16,6 +16,12 @@ namespace chainbase::snapshot_file {
 /// Bytes of a manifest.
 inline constexpr std::uint64_t most_manifest_bytes = std::uint64_t{256} << 20;
 
+/// Whether a type is of an archive in memory, whose rows are among those of the types whose they
+/// are: it is no type of a snapshot.
+[[nodiscard]] inline bool is_of_archive(std::string_view type) noexcept {
+    return type == "archive.table" || type == "archive.row" || type == "archive.key";
+}
+
 /// A chunk as the manifest lists it.
 struct chunk_entry {
     node at;

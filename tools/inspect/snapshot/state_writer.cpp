@@ -41,11 +41,6 @@ namespace {
 constexpr unsigned piece_height = 12;
 constexpr std::uint32_t piece_ids = 1U << piece_height;
 
-/// Rows of an archive in memory are among those of the types whose they are.
-bool is_of_archive(const std::string& type) {
-    return type == "archive.table" || type == "archive.row" || type == "archive.key";
-}
-
 /// What the driver says of the chain, if the state is of it.
 void note_chain(row_source& state, manifest& to) {
     const auto newest = [&](const char* type) -> std::optional<json> {
@@ -115,7 +110,7 @@ public:
             note_chain(from, all);
             root = current_root(from);
             for (const type_schema* schema : from.types())
-                if (!is_of_archive(schema->name)) {
+                if (!snapshot_file::is_of_archive(schema->name)) {
                     names.push_back(schema->name);
                     ids_ += from.of(schema->name).slots().next_id();
                 }
