@@ -41,6 +41,11 @@ class Conduct:
             self.rejected += not entry.is_valid and self.bad <= REJECTED
         self.depth = max(self.depth, max(self.top, entry.height) - forks_at)
 
+    def sends_any(self):
+        """A block that may be anything: known, rejected or malformed."""
+        self.rejected += 1
+        self.useless += 1
+
 
 class Hostile:
     """A peer whose acts follow each other in each of its connections."""
@@ -165,6 +170,7 @@ class Hostile:
         entry = self.tree[self.chain.chain[self.at]]
         payload = bytearray(blocks_payload(self.tree[entry.parent].place, [entry.encoded]))
         payload[n % len(payload)] ^= 1 + n // 7 % 255
+        self.conducts[-1].sends_any()
         to.send(frame(BLOCKS, bytes(payload)))
 
     def huge(self, to, n, _):
@@ -186,7 +192,9 @@ class Hostile:
     def drip(self, to, n, count):
         if count > 30:  # each connection gives a block, so it would be slow, and go on
             raise Hung
-        data = frame_of(self.tree, self.chain.chain[self.at])
+        one = self.chain.chain[self.at]
+        self.conducts[-1].sends(self.tree[one], self.honest_height_below(one))
+        data = frame_of(self.tree, one)
         for at in range(0, len(data), 8):
             to.send(data[at : at + 8])
             time.sleep(0.005)
