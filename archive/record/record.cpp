@@ -76,10 +76,8 @@ std::string layout_of(const value_type& type) {
         return "text";
     case kind::vector:
         return fmt::format("[{}]", layout_of(type.element()));
-    case kind::array: {
-        const std::uint32_t each = type.element().bytes;
-        return fmt::format("[{};{}]", layout_of(type.element()), each == 0 ? 0 : type.bytes / each);
-    }
+    case kind::array:
+        return fmt::format("[{};{}]", layout_of(type.element()), type.count());
     case kind::structure: {
         std::string text;
         for (const value_type::member& one : type.members)
@@ -129,8 +127,7 @@ public:
             step_over(type.element(), take_length());
             break;
         case kind::array:
-            step_over(type.element(),
-                      type.element().bytes == 0 ? 0 : type.bytes / type.element().bytes);
+            step_over(type.element(), type.count());
             break;
         case kind::structure:
             for (const value_type::member& one : type.members)

@@ -1,5 +1,6 @@
 #include <chainbase/object/value_type.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/write_barrier.hpp>
 
 #include <fmt/format.h>
 
@@ -163,6 +164,10 @@ const value_type& value_type::element() const noexcept {
     return members.front().type;
 }
 
+std::uint32_t value_type::count() const noexcept {
+    return element().bytes == 0 ? 0 : bytes / element().bytes;
+}
+
 bool value_type::is_bytes() const noexcept {
     const bool is_sequence = what == kind::vector || what == kind::array;
     return is_sequence && element().what == kind::number && element().bytes == 1 &&
@@ -181,6 +186,78 @@ value_type value_type::of(const type_schema::field& field, std::uint32_t value_b
                                         field.name, field.type, field.bytes, field.offset,
                                         value_bytes));
     return of(field.type, field.bytes);
+}
+
+namespace {
+
+constexpr std::uint32_t most_padding = 63; ///< before a field: alignments are at most a cache line
+constexpr std::uint64_t most_value_bytes = record_trailer::max_body; ///< pool_allocator.hpp
+
+bool has_huge_part(const value_type& type) {
+    return type.bytes > most_value_bytes || std::ranges::any_of(type.members, [](const auto& one) {
+               return has_huge_part(one.type);
+           });
+}
+
+} // namespace
+
+void require_sound_layout(const type_schema& schema) {
+    const auto fail = [&](const std::string& what) {
+        throw damaged_error(fmt::format("type {}: {}; all members of a type are described, one "
+                                        "behind the other",
+                                        schema.name, what));
+    };
+    const auto require_no_more = [&](std::uint64_t bytes, const std::string& what) {
+        if (bytes > most_value_bytes)
+            fail(fmt::format("{} has {} bytes, and at most {} are possible", what, bytes,
+                             most_value_bytes));
+    };
+    require_no_more(std::max(schema.value_bytes, schema.node_bytes), "an object");
+    std::vector<type_schema::field> fields = schema.fields;
+    std::ranges::stable_sort(fields, {}, &type_schema::field::offset);
+    std::uint64_t end = 0;
+    const auto require_no_gap = [&](std::uint64_t next, const std::string& what) {
+        if (next > end + most_padding)
+            fail(fmt::format("no field describes the {} bytes before {}", next - end, what));
+    };
+    for (const type_schema::field& one : fields) {
+        if (has_huge_part(value_type::of(one, schema.value_bytes)))
+            fail(fmt::format("an element of field {} has more than {} bytes", one.name,
+                             most_value_bytes));
+        if (one.offset < end) fail("field " + one.name + " overlaps the one before");
+        require_no_gap(one.offset, "field " + one.name);
+        end = std::uint64_t{one.offset} + one.bytes;
+    }
+    require_no_gap(schema.value_bytes, "its end");
+}
+
+std::string name_of(const value_type& type) {
+    using kind = value_type::kind;
+    switch (type.what) {
+    case kind::boolean:
+        return "bool";
+    case kind::number:
+        return type.is_id ? "id" : fmt::format("{}{}", type.is_signed ? 'i' : 'u', 8 * type.bytes);
+    case kind::floating:
+        return fmt::format("f{}", 8 * type.bytes);
+    case kind::fixed_text:
+        return fmt::format("fixed_string<{}>", type.bytes);
+    case kind::text:
+        return "shared_string";
+    case kind::vector:
+        return fmt::format("shared_vector<{}>", name_of(type.element()));
+    case kind::array:
+        return fmt::format("{}[{}]", name_of(type.element()), type.count());
+    case kind::structure: {
+        std::string all;
+        for (const value_type::member& one : type.members)
+            all += fmt::format("{}{} {}", all.empty() ? "{" : ", ", one.name, name_of(one.type));
+        return all + "}";
+    }
+    case kind::opaque:
+        break;
+    }
+    return fmt::format("bytes<{}>", type.bytes);
 }
 
 } // namespace chainbase::rows

@@ -49,6 +49,8 @@ struct value_type {
 
     /// The element of a vector or an array.
     [[nodiscard]] const value_type& element() const noexcept;
+    /// The elements of an array.
+    [[nodiscard]] std::uint32_t count() const noexcept;
     /// Whether it is a vector or an array of bytes.
     [[nodiscard]] bool is_bytes() const noexcept;
 };
@@ -59,5 +61,14 @@ struct value_type::member {
     std::uint32_t offset = 0;
     value_type type;
 };
+
+/// Throws damaged_error, naming type and field, for a layout that no program can have declared
+/// whole: fields overlap, reach out of the object, or leave more of it to nobody than alignment
+/// takes (members that are not described); the object, or an element of a vector, has more bytes
+/// than a node may have. So an object takes no more memory than its fields explain.
+void require_sound_layout(const type_schema& schema);
+
+/// The name of a type in the catalogue; `value_type::named` reads it.
+[[nodiscard]] std::string name_of(const value_type& type);
 
 } // namespace chainbase::rows

@@ -606,6 +606,8 @@ def test_a_manifest_that_lies_is_refused_whatever_its_sum(small, snapshot, scrat
         "huge": (rb'"next_id":(\d+)', rb'"next_id":99999999999999999999999'),
         "exponent": (rb'"revision":0', rb'"revision":0e0'),
         "zeros": (rb'"revision":0', rb'"revision":00'),
+        "negative": (rb'"revision":0', rb'"revision":-1'),
+        "escape": (rb'"chain":"', b'"chain":"\x1b[2J'),
         "version": (rb'"snapshot":1', rb'"snapshot":2'),
         "twice": (rb'"revision":0', rb'"revision":0,"revision":0'),
         "more members": (rb'"revision":0', rb'"revision":0,"more":1'),
@@ -647,6 +649,33 @@ def test_a_manifest_that_lies_is_refused_whatever_its_sum(small, snapshot, scrat
         (small / "manifest").write_bytes(text)
         snapshot.call("verify", small, code=(1, 4)).says(str(small))
     assert left(scratch) == ["small"]
+
+
+@pytest.mark.parametrize("memory", ["none", "memory", ""])
+def test_ids_that_there_is_no_room_for_are_refused_before_anything_is_made(
+    memory, snapshot, inspect, scratch, small_disk  # noqa: F811
+):
+    """A type's next id is the manifest's word; its table takes four bytes for each."""
+    change(scratch / "from", "token,label", "create token 3")
+    s, at = scratch / "s", small_disk.path
+    snapshot.write(scratch / "from", s)
+    whole = manifest(s)
+
+    def with_next_id(number):
+        text, count = re.subn(rb'"label","next_id":0', b'"label","next_id":%d' % number, whole)
+        assert count == 1
+        (s / "manifest").write_bytes(sealed(text))
+
+    with_next_id(2**32 - 1)
+    where = ["--memory-folder", at if memory == "memory" else memory] if memory else []
+    to = scratch / "to" if memory == "memory" else at / "to"
+    said = snapshot.call("load", s, "--to", to, *where, code=1)
+    said.says("alone take", "are free in", str(at))
+    assert left(at) == [] and not to.exists() and not (scratch / "to.unfinished").exists()
+    with_next_id(1_000_000)  # there is room for these
+    snapshot.load(s, to, *where)
+    inspect("check", to)
+    assert inspect("count", to, "label").out == "0\n"
 
 
 # --- other types ---

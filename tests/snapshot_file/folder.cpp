@@ -61,6 +61,7 @@ public:
         for (const auto& [name, rows] : all) {
             type_entry& type = manifest_.types.emplace_back();
             type.schema.name = name;
+            type.schema.value_bytes = 4;
             type.schema.fields = {{"id", "id", 0, 4}};
             type.objects = rows.size();
             type.next_id = rows.empty() ? 1 : rows.rbegin()->first + 1;
@@ -447,6 +448,7 @@ TEST_CASE("chunks of removed objects are part of a snapshot") {
         manifest all;
         type_entry& type = all.types.emplace_back();
         type.schema.name = "vote";
+        type.schema.value_bytes = 4;
         type.schema.fields = {{"id", "id", 0, 4}};
         type.next_id = 8;
         type.row_layout = 1;

@@ -79,7 +79,7 @@ type_entry random_type(random_source& random, const std::string& name, bool has_
     if (has_rows) {
         type.archived = random.next() % (type.objects + 1);
         type.row_layout = random.below(5);
-        type.archive_keys = {"by_owner", "with \"quotes\"\n"};
+        type.archive_keys = {"by_owner", "with \"quotes\""};
         if (random.one_in(3)) type.removed = type.chunks;
     }
     type.is_committed = random.one_in(2);
@@ -89,7 +89,7 @@ type_entry random_type(random_source& random, const std::string& name, bool has_
 
 manifest random_manifest(random_source& random, std::uint32_t types) {
     manifest all;
-    all.chain = random.one_in(3) ? "" : "hive \"main\"\n\\net";
+    all.chain = random.one_in(3) ? "" : "hive \"main\" \\n\xC3\xBC";
     all.revision = static_cast<revision_number>(random.next() >> 1);
     if (random.one_in(2)) all.block = {random.next(), "00ffab"};
     const char* const kinds[]{"", "none", "memory", "rocksdb"};
@@ -221,6 +221,8 @@ TEST_CASE("a manifest is JSON with its members in the order of the page") {
                    R"("types":[],"sum")"));
     all.types.resize(1);
     all.types[0].schema.name = "x y";
+    all.types[0].schema.value_bytes = 4;
+    all.types[0].schema.fields = {{"id", "id", 0, 4}};
     all.types[0].next_id = 3;
     REQUIRE_THAT(all.text(), Contains(R"("types":[{"name":"x y","first_window":0,"hash":")"));
     REQUIRE_THAT(all.text(),
@@ -388,11 +390,92 @@ TEST_CASE("numbers that do not fit each other are refused by name") {
         "removed: the archive keeps no rows");
     require_forgery_refused([](manifest& all) { all.archive = ""; }, "archived");
     require_forgery_refused([](manifest& all) { all.archive = "x"; }, "archive: archive: \"x\"");
+    require_forgery_refused([](manifest& all) { all.revision = -1; }, "revision: a state has none");
     require_forgery_refused([](manifest& all) { all.block->id = "0G"; }, "hexadecimal");
     require_forgery_refused([](manifest& all) { std::swap(all.types[0], all.types[1]); },
                             "not behind \"post\"");
     require_forgery_refused([](manifest& all) { all.types[1] = all.types[0]; },
                             "not behind \"account\"");
+}
+
+TEST_CASE("a type that no program declares is refused by name and field") {
+    const auto refused = [](const std::function<void(type_schema&)>& alter,
+                            const std::string& why) {
+        require_forgery_refused([&](manifest& all) { alter(all.types[1].schema); }, why);
+    };
+    refused([](type_schema& one) { one.fields[1].offset = 3; },
+            "post: field owner \"}x\\y overlaps");
+    refused([](type_schema& one) { one.fields.push_back(one.fields[0]); }, "overlaps");
+    refused([](type_schema& one) { one.fields[1].offset = 5; }, "is not within an object of 16");
+    refused([](type_schema& one) { one.value_bytes = 1'900'000'000; }, "an object has 1900000000");
+    refused([](type_schema& one) { one.node_bytes = 0xFFFF'FFFF; }, "an object has 4294967295");
+    refused([](type_schema& one) { one.value_bytes = 80; }, "no field describes the 64 bytes");
+    refused(
+        [](type_schema& one) {
+            one.value_bytes = 100;
+            one.fields[1].offset = 68;
+        },
+        "no field describes the 64 bytes before field owner");
+    refused(
+        [](type_schema& one) {
+            one.value_bytes = 24;
+            one.fields.push_back({"all", "shared_vector<fixed_string<300000>>", 16, 8});
+        },
+        "an element of field all has more than");
+    for (const char* const name : {"", "../account", "a/../../b", ".account"})
+        require_forgery_refused([&](manifest& all) { all.types[0].schema.name = name; },
+                                "is no name of a type");
+    manifest padded = small_manifest();
+    padded.types[1].schema.value_bytes = 32;
+    CHECK_NOTHROW((void)manifest::of(padded.text(), "x"));
+}
+
+TEST_CASE("names that a terminal would obey are refused") {
+    const std::string bad[] = {"a\nb", "a\x1B[2J", "a\x7F", "a\xC2\x9B", "a\xFF", "a\xC3"};
+    for (const std::string& name : bad) {
+        CAPTURE(name);
+        const auto refused = [&](const std::function<void(manifest&)>& alter) {
+            manifest all = small_manifest();
+            alter(all);
+            all.state_root = all.computed_state_root();
+            REQUIRE_THROWS_AS(manifest::of(all.text(), "x"), damaged_error);
+        };
+        refused([&](manifest& all) { all.chain = name; });
+        refused([&](manifest& all) { all.types[1].schema.name = "post" + name; });
+        refused([&](manifest& all) { all.types[1].schema.fields[1].name = name; });
+        refused([&](manifest& all) { all.types[1].schema.fields[1].type = name; });
+        refused([&](manifest& all) { all.types[1].schema.keys[0].name = name; });
+        refused([&](manifest& all) { all.types[1].schema.keys[0].parts[0].field = name; });
+        refused([&](manifest& all) { all.types[1].archive_keys = {name}; });
+    }
+}
+
+TEST_CASE("a digest that is listed twice means the same both times") {
+    const auto lifted = [](sha256_digest root, int levels) {
+        for (; levels != 0; --levels)
+            root = state_root::digest_of_pair(root, {});
+        return root;
+    };
+    const auto forge = [&](const std::function<void(chunk_entry&)>& alter) {
+        manifest all = small_manifest();
+        type_entry& other = all.types[1];
+        other.chunks = all.types[0].chunks;
+        other.chunks[0].at.height = 8;
+        other.chunks[0].root = lifted(other.chunks[0].root, 4);
+        alter(other.chunks[0]);
+        other.objects = other.chunks[0].objects;
+        other.archived = 0;
+        other.height = other.chunks[0].at.height;
+        other.root = other.computed_root();
+        all.state_root = all.computed_state_root();
+        return all.text();
+    };
+    const std::string why = "type \"post\": the chunk of ids from 0 has the digest of another one";
+    CHECK_NOTHROW((void)manifest::of(forge([](chunk_entry&) {}), "x"));
+    require_refused(forge([](chunk_entry& one) { one.root[3] ^= std::byte{1}; }), why);
+    require_refused(forge([](chunk_entry& one) { one.at.height = 4; }), why);
+    require_refused(forge([](chunk_entry& one) { --one.objects; }), why);
+    require_refused(forge([](chunk_entry& one) { --one.bytes; }), why);
 }
 
 TEST_CASE("roots that do not lead to the state root are refused") {
@@ -431,7 +514,7 @@ TEST_CASE("another way to write a manifest is refused") {
     require_edit_refused("\"revision\":12,", "", "revision");
     require_edit_refused("\"test\"", R"("\u0074est")", "not written as");
     require_edit_refused("\"test\"", R"("\test")", "not written as");
-    require_edit_refused("\"test\"", "\"te\nst\"", "not written as");
+    require_edit_refused("\"test\"", "\"te\nst\"", "control characters");
     require_edit_refused("\"chain\":\"test\"", "\"chain\":null", "chain: not \"\"\"");
     require_edit_refused("\"next_id\":256", "\"next_id\":4294967296", "next_id");
     require_edit_refused("\"next_id\":256", "\"next_id\":-1", "next_id");

@@ -38,37 +38,6 @@ namespace {
 /// A value that the new type does not have.
 struct no_fit {};
 
-std::string name_of(const value_type& type) {
-    const std::string bytes = std::to_string(type.bytes);
-    const std::string bits = std::to_string(8 * type.bytes);
-    switch (type.what) {
-    case value_type::kind::boolean:
-        return "bool";
-    case value_type::kind::number:
-        return type.is_id ? "id" : (type.is_signed ? "i" : "u") + bits;
-    case value_type::kind::floating:
-        return "f" + bits;
-    case value_type::kind::fixed_text:
-        return "fixed_string<" + bytes + ">";
-    case value_type::kind::text:
-        return "shared_string";
-    case value_type::kind::vector:
-        return "shared_vector<" + name_of(type.element()) + ">";
-    case value_type::kind::array:
-        return name_of(type.element()) + "[" + std::to_string(type.bytes / type.element().bytes) +
-               "]";
-    case value_type::kind::structure: {
-        std::string all;
-        for (const value_type::member& one : type.members)
-            all += (all.empty() ? "{" : ", ") + one.name + " " + name_of(one.type);
-        return all + "}";
-    }
-    case value_type::kind::opaque:
-        break;
-    }
-    return "bytes<" + bytes + ">";
-}
-
 std::string printed(const type_schema& type, bytes_view object, const rows::buffer_source& from) {
     std::string text;
     inspect::row_format(type).append_json(text, object.data(), from);

@@ -18,38 +18,6 @@ using change_kind = field_change::kind;
 
 constexpr std::uint32_t bytes_of_length = sizeof(std::uint32_t);
 
-std::string catalogue_name(const rows::value_type& type) {
-    switch (type.what) {
-    case value_kind::boolean:
-        return "bool";
-    case value_kind::number:
-        return type.is_id ? "id" : fmt::format("{}{}", type.is_signed ? 'i' : 'u', 8 * type.bytes);
-    case value_kind::floating:
-        return fmt::format("f{}", 8 * type.bytes);
-    case value_kind::fixed_text:
-        return fmt::format("fixed_string<{}>", type.bytes);
-    case value_kind::text:
-        return "shared_string";
-    case value_kind::vector:
-        return fmt::format("shared_vector<{}>", catalogue_name(type.element()));
-    case value_kind::array: {
-        const std::uint32_t each = type.element().bytes;
-        return fmt::format("{}[{}]", catalogue_name(type.element()),
-                           each == 0 ? 0 : type.bytes / each);
-    }
-    case value_kind::structure: {
-        std::string all;
-        for (const rows::value_type::member& one : type.members)
-            all += fmt::format("{}{} {}", all.empty() ? "{" : ", ", one.name,
-                               catalogue_name(one.type));
-        return all + "}";
-    }
-    case value_kind::opaque:
-        break;
-    }
-    return fmt::format("bytes<{}>", type.bytes);
-}
-
 std::uint64_t least_of(const layout_value& one) {
     switch (one.what) {
     case value_kind::fixed_text:
@@ -73,7 +41,7 @@ layout_value layout_of(const rows::value_type& type, std::string name, std::stri
                        std::uint32_t offset) {
     layout_value made{std::move(name),
                       std::move(path),
-                      catalogue_name(type),
+                      rows::name_of(type),
                       type.what,
                       type.is_signed,
                       type.bytes,
@@ -90,6 +58,7 @@ layout_value layout_of(const rows::value_type& type, std::string name, std::stri
 
 /// The object as a struct of its fields.
 layout_value layout_of(const type_schema& schema) {
+    rows::require_sound_layout(schema);
     layout_value all;
     all.bytes = schema.value_bytes;
     for (const type_schema::field& one : schema.fields) {

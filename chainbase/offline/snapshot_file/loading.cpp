@@ -11,6 +11,9 @@
 #include <pool_allocator/base/files.hpp>
 #include <pool_allocator/base/in_order.hpp>
 #include <pool_allocator/base/private_folder.hpp>
+#include <pool_allocator/flat_tables.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
@@ -134,6 +137,7 @@ void require_possible_rows(const type_to_load& type) {
 
 /// Throws usage_error when the objects of a type cannot become those of the new one, or get a key.
 void require_possible(const type_to_load& type) {
+    static_cast<void>(rows::type_layout::of(*type.schema));
     if (!type.from) return;
     static_cast<void>(object_of_record(type.from->schema, *type.schema, *type.rules));
     require_possible_rows(type);
@@ -145,17 +149,38 @@ void require_possible(const type_to_load& type) {
                               "such a state by `chainbase-inspect backup`, or dump and load");
 }
 
-/// Throws out_of_space_error when not even the objects fit, whatever their keys and texts take.
-void require_room(const std::vector<type_to_load>& types, const fs::path& folder) {
+/// Bytes of objects and tables of ids, whatever keys and texts take.
+std::uint64_t least_bytes(const std::vector<type_to_load>& types) {
     std::uint64_t least = 0;
     for (const type_to_load& one : types)
-        if (one.from) least += (one.from->objects - one.from->archived) * one.schema->node_bytes;
-    std::error_code unknown;
-    const fs::space_info room = fs::space(fs::absolute(folder).parent_path(), unknown);
-    if (unknown || room.available >= least) return;
-    throw out_of_space_error(folder.string() + ": the objects alone take " + std::to_string(least) +
-                             " bytes, and " + std::to_string(room.available) +
-                             " are free there; free space, or choose another place");
+        if (one.from)
+            least += (one.from->objects - one.from->archived) * one.schema->node_bytes +
+                     std::uint64_t{one.from->next_id} * id_table::geometry.slot_bytes;
+    return least;
+}
+
+/// Throws out_of_space_error when not even the objects and ids fit. Where nobody said where the
+/// segment is to be, it is in memory only if the doctor finds room for `expected_bytes` there.
+void require_room(const std::vector<type_to_load>& types, const fs::path& folder,
+                  const bulk_load::new_state::limits& limits) {
+    const std::uint64_t least = least_bytes(types);
+    const auto require = [&](const fs::path& place, std::uint64_t bytes, const char* what) {
+        std::error_code unknown;
+        const fs::space_info room = fs::space(place, unknown);
+        if (unknown || room.available >= bytes) return;
+        throw out_of_space_error(
+            fmt::format("{}: {} alone take {} bytes, and {} are free in {}; free space, or choose "
+                        "another place",
+                        folder.string(), what, bytes, room.available, place.string()));
+    };
+    const bool has_checkpoint = limits.durability != durability::process;
+    const fs::path parent = fs::absolute(folder).parent_path();
+    const std::string& memory = limits.memory_folder;
+    if (memory == "none" || (memory.empty() && !has_checkpoint))
+        return require(parent, has_checkpoint ? 2 * least : least,
+                       has_checkpoint ? "objects, ids and their checkpoint" : "objects and ids");
+    if (!memory.empty()) require(memory, least, "objects and ids");
+    if (has_checkpoint) require(parent, least, "the checkpoint of objects and ids");
 }
 
 /// Reads, verifies and hands out the chunks of a type, in order.
@@ -265,7 +290,7 @@ public:
         : from_(from), folder_(folder), how_(how), types_(types_to_load(from, how)),
           kind_(archive_kind(from, how)), told_(from, how) {
         std::ranges::for_each(types_, require_possible);
-        require_room(types_, folder);
+        require_room(types_, folder, how.limits);
         if (!changes_root(types_, from.manifest())) return;
         for (type_to_load& one : types_) // it is made anew by the program that keeps it
             if (is_of_root(one.schema->name)) one.from = nullptr;
@@ -410,7 +435,8 @@ loading_result load(const folder_reader& from, const fs::path& folder, const loa
 
 loading_result load_as(const folder_reader& from, const fs::path& state, loading_options how) {
     unfinished_state made(state, how.limits.readers_group);
-    how.limits.expected_bytes = 2 * from.manifest().bytes();
+    how.limits.expected_bytes =
+        std::max(2 * from.manifest().bytes(), least_bytes(types_to_load(from, how)));
     how.limits.durability = durability::checkpoint;
     const loading_result done = load(from, made.path(), how);
     made.finish();

@@ -40,7 +40,7 @@ struct loading_result {
 /// Each chunk is verified before it is used; then the number of objects. The state is complete and
 /// on storage when it returns; after an exception the caller must remove `folder`. Throws, before
 /// it writes, usage_error for types or rules that do not fit and for a key that only a program can
-/// compute, out_of_space_error when there is no room for the objects; later what
+/// compute, out_of_space_error when there is no room for objects and ids; later what
 /// folder_reader::content and object_of_record throw, duplicate_key_error, out_of_space_error,
 /// io_error.
 loading_result load(const folder_reader& from, const std::filesystem::path& folder,

@@ -1,4 +1,5 @@
 #include <archive/store.hpp>
+#include <chainbase/object/value_type.hpp>
 #include <chainbase/offline/snapshot_file/chunk_plan.hpp>
 #include <chainbase/offline/snapshot_file/manifest.hpp>
 #include <chainbase/segment/catalogue.hpp>
@@ -6,13 +7,16 @@
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/json.hpp>
 
+#include <boost/nowide/utf/utf.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <span>
+#include <tuple>
 #include <utility>
 
 namespace chainbase::snapshot_file {
@@ -23,6 +27,7 @@ constexpr int manifest_version = 1;
 constexpr std::string_view manifest_beginning = R"({"snapshot":)";
 constexpr std::uint64_t most_catalogue_bytes = std::uint64_t{16} << 20;
 constexpr std::size_t most_types = 65'536;
+constexpr std::size_t most_name_bytes = 200; ///< of a type: its files' names are longer
 
 // --- writing ---
 
@@ -76,6 +81,18 @@ std::string catalogue_text(const std::vector<type_entry>& types) {
     return compact(all.text());
 }
 
+/// Names are shown to people, so a manifest has no bytes that a terminal obeys.
+bool is_of_shown_characters(std::string_view text) {
+    namespace utf = boost::nowide::utf;
+    constexpr utf::code_point delete_and_c1 = 0x7F, first_shown = 0xA0;
+    for (const char* at = text.data(); at != text.data() + text.size();) {
+        const utf::code_point point = utf::utf_traits<char>::decode(at, text.data() + text.size());
+        const bool is_control = point < ' ' || (point >= delete_and_c1 && point < first_shown);
+        if (point == utf::illegal || point == utf::incomplete || is_control) return false;
+    }
+    return true;
+}
+
 std::string sum_text(std::string_view before) {
     return fmt::format(",\"sum\":\"{:016x}\"}}\n", archive::hash_of(archive::as_bytes(before)));
 }
@@ -121,6 +138,7 @@ public:
         all.chain = text();
         member("revision");
         all.revision = number<revision_number>();
+        if (all.revision < 0) refuse("a state has none below 0");
         member("block");
         if (!is_null()) all.block = block();
         member("state_root");
@@ -132,6 +150,7 @@ public:
         member("types");
         read_types(all.types);
         if (at_ != text_.size()) refuse("more than a manifest");
+        require_one_meaning(all);
         in_ = "state_root";
         if (all.state_root != all.computed_state_root())
             refuse("it does not follow from the types that it commits to");
@@ -178,10 +197,6 @@ private:
         expect("\"");
         std::string read;
         while (!has("\"")) {
-            if (has("\\u00")) {
-                read += static_cast<char>(byte());
-                continue;
-            }
             (void)has("\\"); // before one of these, or a quote
             if (at_ == text_.size()) refuse("a text without an end");
             read += text_[at_++];
@@ -248,7 +263,8 @@ private:
         unsigned depth = 0;
         for (std::size_t i = 0; i < all.size(); ++i) {
             if (all[i] == '"') is_text = !is_text;
-            if (is_text && all[i] == '\\') ++i;
+            if (is_text && all[i] == '\\' && ++i < all.size() && all[i] == 'u')
+                refuse("a name with a control character");
             if (is_text) continue;
             if (all[i] == '{') ++depth;
             if (all[i] == '}') --depth;
@@ -258,15 +274,42 @@ private:
     }
     void read_catalogue(std::vector<type_entry>& types) {
         const std::string_view part = catalogue_part();
-        const catalogue all = catalogue_of(std::string(part), file_ + ": catalogue");
+        const catalogue all = catalogue_read(part);
         for (const catalogue::entry& one : all.entries()) {
             if (!types.empty() && types.back().schema.name >= one.schema.name)
                 refuse(fmt::format("type \"{}\" is not behind \"{}\"", one.schema.name,
                                    types.back().schema.name));
             if (types.size() == most_types) refuse("too many types");
+            require_possible(one.schema);
             types.emplace_back().schema = one.schema;
         }
         at_ += part.size();
+    }
+    /// catalogue.json of a state is something else: messages about that would mislead.
+    [[nodiscard]] catalogue catalogue_read(std::string_view part) const {
+        try {
+            return catalogue_of(std::string(part), "catalogue");
+        } catch (const format_error& problem) {
+            const std::string what = problem.what();
+            throw format_error(fmt::format("{}: {}; take a snapshot that a program of this "
+                                           "version wrote",
+                                           file_, what.substr(0, what.find(';'))));
+        } catch (const damaged_error& problem) {
+            const std::string what = problem.what();
+            refuse(what.substr(0, what.rfind(';')));
+        }
+    }
+    /// A type's name is that of its files.
+    void require_possible(const type_schema& schema) const {
+        const std::string& name = schema.name;
+        if (name.empty() || name.size() > most_name_bytes || name.front() == '.' ||
+            name.find('/') != name.npos)
+            refuse(fmt::format("\"{}\" is no name of a type", name.substr(0, most_name_bytes)));
+        try {
+            rows::require_sound_layout(schema);
+        } catch (const damaged_error& problem) {
+            refuse(problem.what());
+        }
     }
 
     void read_types(std::vector<type_entry>& types) {
@@ -370,6 +413,26 @@ private:
         require(whole.is_cut_right, "the chunks could be larger");
         require(whole.root == one.root, "the root does not follow from those of the chunks");
     }
+    /// Chunks of the same content have the same rows, so one that is right proves the others.
+    void require_one_meaning(const manifest& all) {
+        std::map<sha256_digest, const chunk_entry*> seen;
+        for (const type_entry& type : all.types)
+            for (const auto* chunks : {&type.chunks, &type.removed})
+                for (const chunk_entry& one : *chunks) {
+                    const auto [found, is_first] = seen.emplace(one.digest, &one);
+                    if (is_first || has_same_rows(*found->second, one)) continue;
+                    in_ = "type \"" + type.schema.name + "\"";
+                    refuse(fmt::format("the chunk of ids from {} has the digest of another one, "
+                                       "and other numbers or another root",
+                                       one.at.first));
+                }
+    }
+    [[nodiscard]] static bool has_same_rows(const chunk_entry& a, const chunk_entry& b) {
+        const auto& [low, high] = a.at.height <= b.at.height ? std::tie(a, b) : std::tie(b, a);
+        const bool is_below = low.at.first >= high.at.first && low.at.end() <= high.at.end();
+        return a.objects == b.objects && a.bytes == b.bytes && is_below &&
+               subtree_of({&low, 1}, high.at).root == high.root;
+    }
     /// As far as it can be known without the ids.
     [[nodiscard]] static bool is_height_right(const type_entry& one) {
         if (one.chunks.empty()) return one.height == 0;
@@ -420,12 +483,18 @@ manifest manifest::of(std::string_view text, const std::string& file) {
         text.substr(manifest_beginning.size(), text.find(',') - manifest_beginning.size());
     if (version != std::to_string(manifest_version) && !version.empty() && version.size() < 10 &&
         version.find_first_not_of("0123456789") == version.npos)
-        throw format_error(fmt::format("{}: a snapshot of version {}, this program reads {}; use "
-                                       "the program that wrote it, or a newer one",
-                                       file, version, manifest_version));
+        throw format_error(fmt::format("{}: a snapshot of version {}, this program reads {}; "
+                                       "use {}",
+                                       file, version, manifest_version,
+                                       version == "0" // all below
+                                           ? "the program that wrote it to load it, and write it "
+                                             "anew with this one"
+                                           : "the program that wrote it, or a newer one"));
     const std::size_t end = text.size() - std::min(text.size(), sum_text({}).size());
     if (text.substr(end) != sum_text(text.substr(0, end)))
         throw damaged("the checksum does not match");
+    if (!is_of_shown_characters(text.substr(0, end)))
+        throw damaged("it has control characters, or bytes that are no UTF-8");
     manifest_reader from(text.substr(0, end), file);
     manifest all = from.read();
     if (all.text() != text) throw damaged("it is not written as a manifest is");

@@ -1,4 +1,5 @@
 #include <archive/open_archive.hpp>
+#include <chainbase/object/value_type.hpp>
 #include <chainbase/offline/bulk_load/key_loaders.hpp>
 #include <chainbase/offline/snapshot_copy.hpp>
 #include <chainbase/offline/unfinished_state.hpp>
@@ -111,6 +112,7 @@ public:
             root = current_root(from);
             for (const type_schema* schema : from.types())
                 if (!snapshot_file::is_of_archive(schema->name)) {
+                    rows::require_sound_layout(*schema);
                     names.push_back(schema->name);
                     ids_ += from.of(schema->name).slots().next_id();
                 }

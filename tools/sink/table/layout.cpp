@@ -19,39 +19,6 @@ constexpr std::uint32_t float_exponent = 0x7F80'0000;
 
 } // namespace
 
-std::string name_of(const value_type& type) {
-    switch (type.what) {
-    case kind::boolean:
-        return "bool";
-    case kind::number:
-        return type.is_id ? "id" : fmt::format("{}{}", type.is_signed ? 'i' : 'u', 8 * type.bytes);
-    case kind::floating:
-        return fmt::format("f{}", 8 * type.bytes);
-    case kind::fixed_text:
-        return fmt::format("fixed_string<{}>", type.bytes);
-    case kind::text:
-        return "shared_string";
-    case kind::vector:
-        return fmt::format("shared_vector<{}>", name_of(type.element()));
-    case kind::array:
-        return fmt::format("{}[{}]", name_of(type.element()), elements_of(type));
-    case kind::structure: {
-        std::string all;
-        for (const value_type::member& one : type.members)
-            all += fmt::format("{}{} {}", all.empty() ? "{" : ", ", one.name, name_of(one.type));
-        return all + "}";
-    }
-    case kind::opaque:
-        break;
-    }
-    return fmt::format("bytes<{}>", type.bytes);
-}
-
-std::size_t elements_of(const value_type& array) {
-    const std::uint32_t each = array.element().bytes;
-    return each == 0 ? 0 : array.bytes / each;
-}
-
 bool is_all_bytes(const value_type& type) {
     return type.what == kind::opaque ||
            (is_sequence(type) && (type.is_bytes() || type.element().bytes == 0));

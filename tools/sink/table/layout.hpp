@@ -11,10 +11,6 @@
 
 namespace chainbase::sink {
 
-/// The type's name in the catalogue: value_type::named() of it is the same type.
-[[nodiscard]] std::string name_of(const rows::value_type& type);
-/// How many elements an array has.
-[[nodiscard]] std::size_t elements_of(const rows::value_type& array);
 /// Whether its column is of bytes: a vector or an array of bytes, or of nothing; what is not
 /// described.
 [[nodiscard]] bool is_all_bytes(const rows::value_type& type);

@@ -155,7 +155,7 @@ struct row_record::writer {
         if (type.what == value_type::kind::vector)
             append_length(static_cast<std::uint32_t>(one.count));
         else
-            require(one.count == elements_of(type), "a list of so many");
+            require(one.count == type.count(), "a list of so many");
         for (std::size_t i = 0; i < one.count; ++i)
             append_scalar(type.element(), one.elements[i]);
     }

@@ -126,7 +126,7 @@ struct row_values::reader {
     void read_list(const value_type& type, value& to) {
         const value_type& element = type.element();
         const std::size_t count =
-            type.what == value_type::kind::vector ? take_length() : elements_of(type);
+            type.what == value_type::kind::vector ? take_length() : type.count();
         const bytes_view all = take(count * element.bytes);
         to.what = value::kind::list;
         to.count = count;
