@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,16 @@ class lifecycle {
 
 public:
     using object_type = T;
+
+    /// Calls visit.template operator()<U>(name) for T and each type that this registers beside it.
+    template <typename Visitor>
+    static void each_type(const std::string& name, Visitor&& visit) {
+        visit.template operator()<T>(name);
+        visit.template operator()<entry>(name + ".retired");
+        visit.template operator()<detail::filter_block<T>>(name + ".filter");
+        visit.template operator()<detail::removed<T>>(name + ".removed");
+        visit.template operator()<detail::withdrawn<T>>(name + ".withdrawn");
+    }
 
     /// For the type T registered as `name` in `state`; registers what it needs beside it, as
     /// `name`.retired, .filter, .removed and .withdrawn, and opens the table `name` of the store.
@@ -114,6 +125,12 @@ public:
     /// as hand_over does, also what the thread met; then nothing was removed, and the same objects
     /// are written again next time.
     std::size_t hand_over_behind(revision_number irreversible, std::size_t batch);
+
+    /// For a copy of another state, in which these objects leave memory (feed::replica): writes
+    /// their rows, unless these are objects of the state; the caller then removes them and what is
+    /// kept of them. Throws usage_error when one is not retired, and what hand_over() throws; then
+    /// nothing was written.
+    void write_rows(std::span<const id<T>> leaving);
 
     /// The object of `id`, wherever it is; nothing when there is none. Throws what store::find
     /// throws: an unreadable store never counts as "not there". Neither does a store opened for

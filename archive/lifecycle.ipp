@@ -282,6 +282,15 @@ std::size_t lifecycle<T>::hand_over(revision_number irreversible, std::size_t li
 }
 
 template <archivable T>
+void lifecycle<T>::write_rows(std::span<const id<T>> leaving) {
+    if (leaving.empty() || !rows_.keeps_rows() || rows_.is_of_the_state()) return;
+    std::vector<departure> all;
+    for (const id<T> one : leaving)
+        all.push_back(departure_of(state_.template get<entry, detail::by_object>(one)));
+    rows_.write(rows_of(all));
+}
+
+template <archivable T>
 std::size_t lifecycle<T>::hand_over_behind(revision_number irreversible, std::size_t batch) {
     constexpr std::size_t patience = 4;
     if (rows_.is_of_the_state() || !rows_.keeps_rows()) return hand_over(irreversible, batch);

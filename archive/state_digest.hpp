@@ -22,6 +22,13 @@ void append_described(const found<T>& object, byte_buffer& to) {
     detail::store_little(to.data() + begin, fingerprint);
 }
 
+/// As decode(), of such a record.
+template <object_type T>
+void decode_described(bytes_view record, T& object) {
+    static const std::uint32_t fingerprint = described_record(schema_of<T>({})).fingerprint();
+    decode_content(record, detail::check_fingerprint<T>(record, fingerprint), object);
+}
+
 /// A digest of the content of every object of the added types, in memory and in the archive
 /// together. It depends on the content only, not on addresses, history, machine, or the place of
 /// each object.

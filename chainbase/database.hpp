@@ -137,6 +137,18 @@ public:
     const T& create(Initialise&& initialise) {
         return changing<T>().create(initialise);
     }
+    /// As create, with this id, for a copy of another state's objects. All smaller ids count as
+    /// given out then. Throws also usage_error when an object has it.
+    template <typename T, typename Initialise>
+    const T& create_as(id<T> as, Initialise&& initialise) {
+        return changing<T>().create_as(as, initialise);
+    }
+    /// Counts all ids of T below `next` as given out. Throws out_of_space_error, limit_error; then
+    /// nothing changed.
+    template <typename T>
+    void skip_ids(id<T> next) {
+        changing<T>().skip_ids(next);
+    }
     /// Changes an object of this database with `change(T&)`; members and keys may change, the id
     /// may not. Throws as create does; then the object is unchanged.
     template <typename T, typename Change>

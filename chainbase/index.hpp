@@ -101,10 +101,19 @@ public:
     /// changed), and what `initialise` throws; then nothing happened.
     template <typename Initialise>
     const T& create(Initialise&& initialise) {
+        return create_as(next_id(), initialise);
+    }
+    /// As create, with this id, which no object has. All smaller ones count as given out then.
+    /// Throws also usage_error when an object has it.
+    template <typename Initialise>
+    const T& create_as(id<T> as, Initialise&& initialise) {
         auto call = [&](T& object) { initialise(object); };
         return create_by([](void* with, T& made) { (*static_cast<decltype(call)*>(with))(made); },
-                         &call);
+                         &call, as.value);
     }
+    /// Counts all ids below `next` as given out. Throws out_of_space_error, limit_error; then
+    /// nothing happened.
+    void skip_ids(id<T> next);
     /// Changes an object of this index. Throws as create does; then the object is unchanged.
     template <typename Change>
     void modify(const T& object, Change&& change) {
@@ -267,7 +276,8 @@ private:
     /// The function that initialises a new object, called with `with`. One type for all
     /// initialisers, so that the container's insertion is compiled once for each T.
     using initialiser = void (*)(void* with, T& made);
-    const T& create_by(initialiser call, void* with);
+    const T& create_by(initialiser call, void* with, std::uint32_t number);
+    void give_out_ids(std::uint32_t end);
     /// Makes the object of a create_by() in the slot that the container took.
     struct maker;
     void make(void* place, maker& of);
@@ -414,6 +424,11 @@ public:
     const T& create(Initialise&&) {
         std::abort();
     }
+    template <typename Initialise>
+    const T& create_as(id<T>, Initialise&&) {
+        std::abort();
+    }
+    void skip_ids(id<T>) {}
     template <typename Change>
     void modify(const T&, Change&&) {}
     void remove(const T&) {}

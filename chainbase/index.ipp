@@ -225,6 +225,7 @@ struct object_index<T>::maker {
     object_index& index;
     initialiser call;
     void* with;
+    std::uint32_t number; ///< the object's id
     hashes computed{};
     ring_places rings{};
 
@@ -241,9 +242,9 @@ struct object_index<T>::maker {
 template <typename T>
 void object_index<T>::make(void* place, maker& of) {
     T& object = *new (place) T{};
-    object.id = id<T>(root().next_id);
+    object.id = id<T>(of.number);
     of.call(of.with, object);
-    if (object.id.value != root().next_id) throw_id_initialised(root().next_id, object.id.value);
+    if (object.id.value != of.number) throw_id_initialised(of.number, object.id.value);
     if constexpr (layout::trees > 1) fetch_paths(object);
     of.computed = hashes_of(object);
     require_unique_hashes(object, of.computed);
@@ -284,28 +285,55 @@ T& object_index<T>::link_new(maker& of) {
     }
 }
 
+/// Within an operation. An undone object may have left its entry.
 template <typename T>
-const T& object_index<T>::create_by(initialiser call, void* with) {
+void object_index<T>::give_out_ids(std::uint32_t end) {
+    for (; root().next_id < end; ++root().next_id) {
+        log().reserve(note_bytes);
+        ids_.set_new(root().next_id, 0);
+    }
+}
+
+template <typename T>
+void object_index<T>::skip_ids(id<T> next) {
+    require_writable();
+    log().require_here();
+    if (next <= next_id()) return;
+    ids_.reserve(next.value - 1);
+    operation change(log(), root_log_bytes);
+    touch_root();
+    give_out_ids(next.value);
+    change.complete();
+}
+
+template <typename T>
+const T& object_index<T>::create_by(initialiser call, void* with, std::uint32_t number) {
     require_writable();
     log().require_here(); // before files grow
-    const std::uint32_t number = root().next_id;
     if (number == UINT32_MAX) throw_no_ids();
+    const bool is_next = number >= root().next_id;
+    if (!is_next && ids_.at(number) != 0) throw_id_taken(number);
     pool_.reserve();
     ids_.reserve(number);
     operation change(log(), create_log_bytes);
     touch_root();
+    if (is_next) give_out_ids(number);
     reserve_tables();
     log().reserve(create_log_bytes); // a table that grew has used some
     pool_.declare_fresh(log());
-    maker making{*this, call, with};
+    maker making{*this, call, with, number};
     T& object = link_new(making);
     const slot_number slot = slot_of(object);
     each_table([&](auto k) {
         constexpr std::size_t t = table_number<k>();
         enter_table<k>(slot, making.computed[t], making.rings[t]);
     });
-    ids_.set_new(number, slot);
-    root().next_id = number + 1;
+    if (is_next) {
+        ids_.set_new(number, slot);
+        root().next_id = number + 1;
+    } else {
+        ids_.set(number, slot);
+    }
     log().note(&object, number, record_kind::created);
     change.complete();
     return object;

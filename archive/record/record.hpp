@@ -95,6 +95,15 @@ public:
         : fields_view<T>(record, detail::check_fingerprint<T>(record, record_fingerprint<T>)) {}
 };
 
+/// As decode(), of what follows the fingerprint at `at`.
+template <described T>
+void decode_content(bytes_view record, std::size_t at, T& object) {
+    detail::record_reader reader(record, typeid(T), at);
+    detail::codec<T>::read(reader, object, {nullptr, nullptr});
+    if (reader.left() != 0)
+        reader.fail({nullptr, "(end)"}, std::to_string(reader.left()) + " bytes too many");
+}
+
 /// Sets every described member of `object` from a record.
 ///
 /// Throws schema_error when the record has another layout, damaged_error (type, field, offset) when
@@ -103,11 +112,7 @@ public:
 /// assigned: decode within an operation that is rolled back, or into a fresh object.
 template <described T>
 void decode(bytes_view record, T& object) {
-    detail::record_reader reader(record, typeid(T),
-                                 detail::check_fingerprint<T>(record, record_fingerprint<T>));
-    detail::codec<T>::read(reader, object, {nullptr, nullptr});
-    if (reader.left() != 0)
-        reader.fail({nullptr, "(end)"}, std::to_string(reader.left()) + " bytes too many");
+    decode_content(record, detail::check_fingerprint<T>(record, record_fingerprint<T>), object);
 }
 
 } // namespace chainbase::archive

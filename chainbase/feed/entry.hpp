@@ -50,6 +50,13 @@ struct entry {
     std::uint32_t serial = 0;
     std::vector<object_change> changes;
     archive::byte_buffer content;
+    /// Where it is not the one behind the last object created here: the id that the next object of
+    /// a type gets after this block. Empty in a pop.
+    struct next_id {
+        std::uint32_t type;
+        std::uint32_t id;
+    };
+    std::vector<next_id> next_ids = {};
 
     /// The record of the object before this entry; empty if it was not there.
     [[nodiscard]] archive::bytes_view before(const object_change& of) const noexcept {

@@ -127,13 +127,13 @@ void feed_end::add(const entry& one) {
         body_.clear();
         encode(one, body_);
         blocks_.push_back({name, archive::hash_of(body_), at(), 0});
-        append(feed_record::block, name, one.changes.size(), body_);
+        append(feed_record::block, name, words_of(one), body_);
         blocks_.back().end = at();
         break;
     case entry::kind::pop:
         body_.clear();
         encode(one, body_);
-        append(feed_record::pop, name, one.changes.size(), body_);
+        append(feed_record::pop, name, words_of(one), body_);
         if (!blocks_.empty()) blocks_.pop_back();
         break;
     case entry::kind::irreversible:

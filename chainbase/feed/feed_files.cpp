@@ -102,8 +102,9 @@ constexpr std::string_view cursor_magic = "chainbase cursor";
 /// Of the body of a block.
 struct change_words {
     static constexpr std::uint32_t of_archive = 1u << 31; ///< it went there, or came from there
+    static constexpr std::uint32_t of_next = 1u << 30; ///< no change, but the next id of the type
 
-    std::uint32_t type; ///< and perhaps of_archive
+    std::uint32_t type; ///< and perhaps one of the above
     std::uint32_t id;
     std::uint32_t before; ///< bytes
     std::uint32_t after;
@@ -265,20 +266,27 @@ std::string feed_reader::place(feed_position at) const {
            std::to_string(std::max<std::uint64_t>(at - first, sizeof(feed_file_header)));
 }
 
+std::size_t words_of(const entry& block) noexcept {
+    return block.changes.size() + block.next_ids.size();
+}
+
 void encode(const entry& block, std::vector<std::byte>& to) {
     const std::size_t begin = to.size();
-    to.resize(begin + block.changes.size() * sizeof(change_words));
+    to.resize(begin + words_of(block) * sizeof(change_words));
     std::byte* at = to.data() + begin;
+    const auto put = [&](const change_words& words) {
+        std::memcpy(at, &words, sizeof words);
+        at += sizeof words;
+    };
     for (const object_change& each : block.changes) {
         const bool is_of_archive = each.what == object_change::kind::archived ||
                                    each.what == object_change::kind::unarchived;
-        const change_words words{each.type | (is_of_archive ? change_words::of_archive : 0),
-                                 each.id,
-                                 static_cast<std::uint32_t>(each.after_at - each.before_at),
-                                 static_cast<std::uint32_t>(each.end - each.after_at)};
-        std::memcpy(at, &words, sizeof words);
-        at += sizeof words;
+        put({each.type | (is_of_archive ? change_words::of_archive : 0), each.id,
+             static_cast<std::uint32_t>(each.after_at - each.before_at),
+             static_cast<std::uint32_t>(each.end - each.after_at)});
     }
+    for (const entry::next_id& each : block.next_ids)
+        put({each.type | change_words::of_next, each.id, 0, 0});
     const auto content = std::as_bytes(std::span(block.content));
     to.insert(to.end(), content.begin(), content.end());
 }
@@ -287,21 +295,27 @@ void decode(const feed_reader::record& from, entry& into) {
     const std::span<const std::byte> body = from.body;
     const std::uint64_t most = body.size() / sizeof(change_words);
     if (from.head.changes > most) throw damaged_error("more changes than it has room for");
-    into.changes.resize(from.head.changes);
+    into.changes.clear();
+    into.changes.reserve(from.head.changes);
+    into.next_ids.clear();
     std::size_t at = 0;
-    const std::size_t begin = into.changes.size() * sizeof(change_words);
-    for (std::size_t i = 0; i < into.changes.size(); ++i) {
+    const std::size_t begin = from.head.changes * sizeof(change_words);
+    for (std::size_t i = 0; i < from.head.changes; ++i) {
         change_words words{};
         std::memcpy(&words, body.data() + i * sizeof words, sizeof words);
+        if ((words.type & change_words::of_next) != 0) {
+            into.next_ids.push_back({words.type & ~change_words::of_next, words.id});
+            continue;
+        }
         using kind = object_change::kind;
         const bool is_of_archive = (words.type & change_words::of_archive) != 0;
         words.type &= ~change_words::of_archive;
         const auto what = words.before == 0  ? is_of_archive ? kind::unarchived : kind::created
                           : words.after == 0 ? is_of_archive ? kind::archived : kind::removed
                                              : kind::modified;
-        into.changes[i] = {words.type, words.id,          what,
-                           at,         at + words.before, at + words.before + words.after};
-        at = into.changes[i].end;
+        into.changes.push_back(
+            {words.type, words.id, what, at, at + words.before, at + words.before + words.after});
+        at = into.changes.back().end;
     }
     if (at != body.size() - begin) throw damaged_error("objects of other lengths than it says");
     into.content.assign(body.begin() + static_cast<std::ptrdiff_t>(begin), body.end());

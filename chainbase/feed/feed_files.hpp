@@ -64,7 +64,7 @@ struct feed_record {
     std::uint32_t what;
     std::uint32_t serial;
     revision_number revision;
-    std::uint64_t changes;  ///< how many objects
+    std::uint64_t changes;  ///< how many objects, and next ids
     std::uint64_t body_sum; ///< XXH3-64
     std::uint64_t sum; ///< XXH3-64 of the 40 bytes before, seeded with the file's and its place
 
@@ -132,7 +132,9 @@ private:
     std::uint64_t seed_ = 0;
 };
 
-/// The body of a block's record.
+/// feed_record::changes of a block.
+[[nodiscard]] std::size_t words_of(const entry& block) noexcept;
+/// The body of its record.
 void encode(const entry& block, std::vector<std::byte>& to);
 /// Throws damaged_error if it is no such body, of so many changes.
 void decode(const feed_reader::record& from, entry& into);

@@ -28,14 +28,20 @@ public:
     following(const fs::path& state, const std::string& name, disk* on);
     following(const fs::path& state, revision_number from, disk* on);
 
+    [[nodiscard]] const checkpoint::slot_file::identity& state() {
+        static_cast<void>(end());
+        return head_.value().state();
+    }
     [[nodiscard]] bool is_new() const noexcept { return cursor_ && !cursor_->now().has_begun; }
     void begin_at(const snapshot& at);
     [[nodiscard]] bool next(entry& into);
     [[nodiscard]] const std::deque<type_schema>& types() const noexcept { return types_; }
     [[nodiscard]] feed_position position() const noexcept { return at_; }
+    [[nodiscard]] revision_number revision() const noexcept { return revision_; }
     void go_to(feed_position at);
-    void keep() {
-        if (cursor_) cursor_->set({at_, true, revision_});
+    void keep() { keep(at_, revision_); }
+    void keep(feed_position behind, revision_number at) {
+        if (cursor_) cursor_->set({behind, true, at});
     }
 
 private:
@@ -261,6 +267,10 @@ follower::follower(const fs::path& state, revision_number from, disk* on)
     : following_(std::make_unique<following>(state, from, on)) {}
 follower::~follower() = default;
 
+const checkpoint::slot_file::identity& follower::state() const {
+    return following_->state();
+}
+
 bool follower::is_new() const noexcept {
     return following_->is_new();
 }
@@ -281,12 +291,20 @@ feed_position follower::position() const noexcept {
     return following_->position();
 }
 
+revision_number follower::revision() const noexcept {
+    return following_->revision();
+}
+
 void follower::go_to(feed_position at) {
     following_->go_to(at);
 }
 
 void follower::keep() {
     following_->keep();
+}
+
+void follower::keep(feed_position behind, revision_number at) {
+    following_->keep(behind, at);
 }
 
 } // namespace chainbase::feed

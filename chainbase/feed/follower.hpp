@@ -42,6 +42,8 @@ public:
     follower(const follower&) = delete;
     follower& operator=(const follower&) = delete;
 
+    /// The identity of the followed state. Requires that it has begun.
+    [[nodiscard]] const checkpoint::slot_file::identity& state() const;
     /// Whether it has to begin at a snapshot: its cursor was made and has not begun yet.
     [[nodiscard]] bool is_new() const noexcept;
     /// Begins, or begins anew, at the block of a snapshot of the same state, and keeps that. Waits
@@ -62,12 +64,16 @@ public:
     /// sees each of them exactly once: it goes there after a restart, and calls keep() only so that
     /// files are removed.
     [[nodiscard]] feed_position position() const noexcept;
+    /// Of the state after the last entry.
+    [[nodiscard]] revision_number revision() const noexcept;
     /// Goes on from a position that position() returned, of the same state and name. Throws
     /// usage_error when no entry begins there, too_far_behind_error, damaged_error.
     void go_to(feed_position at);
     /// Waits until its cursor, if it has one, says, on storage, that all entries until here need
     /// not come again.
     void keep();
+    /// The same for all until `behind`, which position() returned; `at` is the revision there.
+    void keep(feed_position behind, revision_number at);
 
 private:
     class following;

@@ -3,6 +3,7 @@
 #include <chainbase/feed/live_files.hpp>
 #include <chainbase/feed/log_reader.hpp>
 #include <chainbase/locks/snapshot_slots.hpp>
+#include <chainbase/segment/index_base.hpp>
 #include <chainbase/segment/state_opening.hpp>
 #include <chainbase/snapshot/snapshot.hpp>
 #include <chainbase/snapshot/snapshot_segment.hpp>
@@ -43,6 +44,7 @@ struct block {
     log_time begin = 0, end = 0;
     std::vector<touched> objects; ///< by type and id
     std::vector<std::byte> values;
+    std::vector<entry::next_id> next_ids = {}; ///< of the types of which it created objects
 };
 
 /// A place of the address space as it is, and then as it was.
@@ -60,6 +62,9 @@ bool is_told(const type_schema& type) noexcept {
 bool is_of_object(record_kind kind) noexcept {
     return kind != record_kind::mark && kind != record_kind::words;
 }
+
+/// Of the root of a type, in the window of its objects.
+constexpr std::size_t next_id_at = sizeof(window_header) + offsetof(detail::root_prefix, next_id);
 
 constexpr std::size_t mark_bytes = write_barrier::record_bytes(sizeof(session_mark));
 
@@ -87,6 +92,7 @@ private:
     void note_types();
     void note_life_cycles();
     [[nodiscard]] std::uint32_t type_at(std::uint64_t offset);
+    [[nodiscard]] std::uint64_t place_of_next_id(std::uint32_t type) const;
     void go_back(const before_images::step_back& by);
     [[nodiscard]] bool read_blocks(const block_end& to);
     [[nodiscard]] std::vector<block> split(const block_end& to) const;
@@ -246,6 +252,11 @@ std::uint32_t log_reader::reading::type_at(std::uint64_t offset) {
     return found->second;
 }
 
+std::uint64_t log_reader::reading::place_of_next_id(std::uint32_t type) const {
+    return files_->types().entries()[type].first_window * files_->header().window_bytes +
+           next_id_at;
+}
+
 /// Pops what was undone, down to the newest block that was not.
 void log_reader::reading::go_back(const before_images::step_back& by) {
     while (ends_.back().time > by.to) {
@@ -364,6 +375,9 @@ void log_reader::reading::find_objects(std::vector<block>& blocks) {
                 window = record->offset / files_->header().window_bytes;
             }
             if (!is_told(types_[type])) continue;
+            if (record->kind == record_kind::created &&
+                std::ranges::find(of.next_ids, type, &entry::next_id::type) == of.next_ids.end())
+                of.next_ids.push_back({type, 0});
             found.push_back({type, id, record->offset, record->kind != record_kind::created,
                              record->kind != record_kind::removed});
         }
@@ -389,6 +403,9 @@ void log_reader::reading::find_values(std::vector<block>& blocks) {
     for (const block& of : blocks)
         for (const touched& one : of.objects)
             places.push_back({one.at, types_[one.type].value_bytes, 0});
+    for (const block& of : blocks)
+        for (const entry::next_id& one : of.next_ids)
+            places.push_back({place_of_next_id(one.type), sizeof one.id, 0});
     std::ranges::sort(places, {}, &place::at);
     places.erase(std::unique(places.begin(), places.end(),
                              [](const place& a, const place& b) { return a.at == b.at; }),
@@ -420,18 +437,23 @@ void log_reader::reading::find_values(std::vector<block>& blocks) {
             }
         }
     };
+    const auto value_at = [&](std::uint64_t at) {
+        const place& found = *std::ranges::lower_bound(places, at, {}, &place::at);
+        return std::span(values).subspan(found.value, found.bytes);
+    };
     const auto keep = [&](block& of, bool touched::* is, std::size_t touched::* where) {
         for (touched& one : of.objects) {
             one.*where = of.values.size();
             if (!(one.*is)) continue;
-            const place& at = *std::ranges::lower_bound(places, one.at, {}, &place::at);
-            const auto begin = values.begin() + static_cast<std::ptrdiff_t>(at.value);
-            of.values.insert(of.values.end(), begin, begin + at.bytes);
+            const auto value = value_at(one.at);
+            of.values.insert(of.values.end(), value.begin(), value.end());
         }
     };
     for (std::size_t i = blocks.size(); i-- > 0;) {
         go_back_to(blocks[i].end);
         keep(blocks[i], &touched::exists, &touched::after);
+        for (entry::next_id& one : blocks[i].next_ids)
+            std::memcpy(&one.id, value_at(place_of_next_id(one.type)).data(), sizeof one.id);
         go_back_to(blocks[i].begin);
         keep(blocks[i], &touched::existed, &touched::before);
     }
@@ -494,6 +516,13 @@ entry log_reader::reading::told(const block& of, block_texts& texts) const {
             made.content.resize(told.before_at);
         else
             made.changes.push_back(told);
+    }
+    for (const entry::next_id& one : of.next_ids) {
+        const auto is_last = [&](const object_change& each) {
+            return each.type == one.type && each.id + 1 == one.id &&
+                   each.what == object_change::kind::created;
+        };
+        if (std::ranges::none_of(made.changes, is_last)) made.next_ids.push_back(one);
     }
     return made;
 }

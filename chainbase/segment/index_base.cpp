@@ -51,6 +51,10 @@ void index_base::throw_id_initialised(std::uint32_t from, std::uint32_t to) cons
                       " to " + std::to_string(to));
 }
 
+void index_base::throw_id_taken(std::uint32_t id) const {
+    throw usage_error(name_ + ": object " + std::to_string(id) + " is there already");
+}
+
 void index_base::throw_id_modified(std::uint32_t id) const {
     throw usage_error(name_ + ": the modifier changed the id of object " + std::to_string(id));
 }

@@ -95,6 +95,7 @@ protected:
     [[noreturn]] void throw_foreign() const;
     [[noreturn]] void throw_no_ids() const;
     [[noreturn]] void throw_id_initialised(std::uint32_t from, std::uint32_t to) const;
+    [[noreturn]] void throw_id_taken(std::uint32_t id) const;
     [[noreturn]] void throw_id_modified(std::uint32_t id) const;
     [[noreturn]] void throw_taken(const std::string& key, const std::string& value,
                                   std::uint32_t by) const;

@@ -14,6 +14,9 @@
 namespace chainbase::archive {
 class committed_state;
 }
+namespace chainbase::feed {
+class replica;
+}
 namespace chainbase {
 
 /// The result of looking up every object of a state.
@@ -94,6 +97,10 @@ public:
     /// Adds all types of the chain to what a state root commits to. Requires that the model is over
     /// the database of that root. Throws what committed_state::add throws.
     virtual void commit_to(archive::committed_state& root) const = 0;
+
+    /// Adds all types of the chain, with what is kept beside them, to what copies them from another
+    /// state. Requires that the model is over the database of that copy, and outlives it.
+    virtual void copy_by(feed::replica& to) = 0;
 };
 
 /// Consecutive blocks, owned by the caller.

@@ -7,6 +7,7 @@
 
 #include <boost/describe/class.hpp>
 
+#include <array>
 #include <cstdint>
 
 /// The driver's own objects in a state, beside the chain's. They tell the state's position and
@@ -72,5 +73,17 @@ struct block_root {
     using keys = chainbase::keys<ordered_unique<by_number, &block_root::number>>;
 };
 BOOST_DESCRIBE_STRUCT(block_root, (), (id, number, root, writes))
+
+/// One object, in a state that copies another one (standby/): how far it is in that one's feed.
+struct place_in_feed {
+    static constexpr const char* type_name = "place_in_feed";
+
+    chainbase::id<place_in_feed> id;
+    std::array<std::uint8_t, 16> of{}; ///< the other state's identity
+    std::uint64_t at = 0;              ///< feed::feed_position
+
+    using keys = chainbase::keys<>;
+};
+BOOST_DESCRIBE_STRUCT(place_in_feed, (), (id, of, at))
 
 } // namespace chainbase::driver

@@ -637,6 +637,10 @@ const chain_root* chain_state::root() const noexcept {
     return parts_->root.get();
 }
 
+chain_root* chain_state::root() noexcept {
+    return parts_->root.get();
+}
+
 checkpoint::history chain_state::checkpoints() const {
     return parts_->state.checkpoints();
 }

@@ -165,6 +165,7 @@ public:
     [[nodiscard]] const archive::store& rows() const noexcept;
     /// The state root; null when the state has none.
     [[nodiscard]] const chain_root* root() const noexcept;
+    [[nodiscard]] chain_root* root() noexcept;
     [[nodiscard]] segment_statistics memory() const;
     [[nodiscard]] checkpoint::history checkpoints() const;
     /// The database, for its locks and for readers.

@@ -4,6 +4,7 @@
 #include <tools/driver/observation.hpp>
 #include <tools/driver/replay.hpp>
 #include <tools/driver/root/known_roots.hpp>
+#include <tools/driver/standby/standby.hpp>
 #include <tools/driver/sync/messages.hpp>
 #include <tools/driver/sync/serve.hpp>
 #include <tools/driver/sync/sync.hpp>
@@ -365,6 +366,52 @@ void declare_sync(command& verb) {
         const sync_report report = sync(*options, signals);
         print_report(report, options->json);
         return ended(report.state);
+    });
+}
+
+void declare_standby(command& verb) {
+    using when = standby_options::when;
+    struct call : standby_options {
+        bool json = false;
+        observation_options watch;
+    };
+    const auto options = std::make_shared<call>();
+    verb.add_option("--of", options->of, "folder of the state to follow")
+        .value_name("FOLDER")
+        .required();
+    verb.add_option("--name", options->cursor,
+                    "the name of this standby in the feed of the followed state")
+        .shows_default();
+    static const std::map<std::string, when> times{
+        {"killed", when::killed}, {"ended", when::ended}, {"never", when::never}};
+    verb.add_option_function<std::string>(
+            "--take-over",
+            [options](const std::string& word) { options->takes_over = times.at(word); },
+            "take the followed state's place when its writer was killed; ended: also when it "
+            "closed the state; never: only follow")
+        .one_of({"killed", "ended", "never"})
+        .default_text("killed");
+    add_following_options(verb, *options);
+    verb.add_flag("--json", options->json, "one JSON object on stdout for each event");
+    add_observation_options(verb, options->watch);
+    verb.runs([options] {
+        const catch_interruption signals;
+        const observation watched(options->watch);
+        const auto tell = [&](const char* event, const standby_figures& now) {
+            if (!options->json)
+                return print_or_throw(
+                    fmt::format("{}: {}, block {}\n", now.state, event, now.block));
+            json object{{"event", event}};
+            object.update(json_of(now));
+            print_or_throw(line_of(object) + "\n");
+        };
+        const standby_report report = stand_by(*options, signals, tell);
+        if (!report.after) {
+            tell("ended", report.standby);
+            return exit_code::done;
+        }
+        print_report(*report.after, options->json);
+        return ended(report.after->state);
     });
 }
 

@@ -34,6 +34,9 @@ constexpr verb_entry verbs[] = {
      driver::declare_roots, "roots state"},
     {"serve", "Serve the blocks of a block log to clients, until a signal", driver::declare_serve,
      "serve --block-log social.blocks --listen 127.0.0.1:4000"},
+    {"standby",
+     "Keep a copy of a running state block by block, which takes over when that is killed",
+     driver::declare_standby, "standby --of state --state copy"},
     {"sync", "Apply the blocks of peers to a state, one session each; goes on where it is",
      driver::declare_sync, "sync --peer 127.0.0.1:4000 --state state"},
 };

@@ -17,6 +17,7 @@ void declare_replay(command& verb);
 void declare_restore(command& verb);
 void declare_roots(command& verb);
 void declare_serve(command& verb);
+void declare_standby(command& verb);
 void declare_sync(command& verb);
 
 } // namespace chainbase::driver

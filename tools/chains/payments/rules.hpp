@@ -2,6 +2,7 @@
 
 #include <archive/committed_state.hpp>
 #include <archive/state_digest.hpp>
+#include <chainbase/feed/replica.hpp>
 #include <chainbase/id.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <tools/chains/checked.hpp>
@@ -124,6 +125,11 @@ public:
     void commit_to(archive::committed_state& root) const override {
         root.add<account_object>("account");
         root.add<global_object>("global");
+    }
+
+    void copy_by(feed::replica& to) override {
+        to.add<account_object>("account");
+        to.add<global_object>("global");
     }
 
 private:

@@ -3,6 +3,7 @@
 #include <archive/committed_state.hpp>
 #include <archive/found.hpp>
 #include <archive/state_digest.hpp>
+#include <chainbase/feed/replica.hpp>
 #include <chainbase/id.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <tools/chains/checked.hpp>
@@ -336,6 +337,13 @@ public:
         if constexpr (requires { root.add(comments_); }) root.add(comments_);
         root.add<vote_object>("vote");
         root.add<global_object>("global");
+    }
+
+    void copy_by(feed::replica& to) override {
+        to.add<account_object>("account");
+        if constexpr (requires { to.add(comments_); }) to.add(comments_);
+        to.add<vote_object>("vote");
+        to.add<global_object>("global");
     }
 
 private:

@@ -2,6 +2,7 @@
 
 #include <archive/committed_state.hpp>
 #include <archive/state_digest.hpp>
+#include <chainbase/feed/replica.hpp>
 #include <chainbase/id.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <tools/chains/checked.hpp>
@@ -139,6 +140,12 @@ public:
         root.add<pair_object>("pair");
         root.add<owner_object>("owner");
         root.add<global_object>("global");
+    }
+
+    void copy_by(feed::replica& to) override {
+        to.add<pair_object>("pair");
+        to.add<owner_object>("owner");
+        to.add<global_object>("global");
     }
 
 private:

@@ -166,6 +166,19 @@ void chain_root::record() {
     spent_ += std::chrono::steady_clock::now() - begin;
 }
 
+void chain_root::follow_copied(revision_number session, std::uint64_t number) {
+    const trace::span timed(root_update);
+    const sha256_digest own = objects_.follow(session).get().root;
+    objects_.record();
+    const block_root* const told = of_block(number);
+    if (!told || told->root == own) return;
+    throw damaged_error(fmt::format(
+        "{}: after block {} the state root is {}, and {} in the state that it follows; nothing of "
+        "that block was kept. `chainbase-inspect root --verify` of both tells which of them is "
+        "damaged",
+        state_.state(), number, hex(own), hex(told->root)));
+}
+
 void chain_root::remove_old() {
     const auto by_age = state_.view<block_root, by_number>();
     while (state_.count<block_root>() > kept_)

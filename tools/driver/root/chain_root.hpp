@@ -73,6 +73,10 @@ public:
     void squash(session& block) { objects_.squash(block); }
     /// Waits for the root of the blocks that were ended, and keeps it with them.
     void record();
+    /// Has the root follow a session that copies another state's block, whose root came with it
+    /// (chainbase/feed/replica.hpp), and keeps its own. Throws damaged_error, with both, when they
+    /// differ.
+    void follow_copied(revision_number session, std::uint64_t number);
     /// Call it after changes outside the root.
     void note_revision() { objects_.note_revision(); }
     /// Call it before the state is closed: the next opening need not read all objects.

@@ -169,10 +169,10 @@ chain_follower::counters chain_sync::so_far() const {
 
 namespace {
 
-std::string chain_to_follow(const following_options& options) {
+std::string chain_to_follow(const following_options& options, const chain_state* open) {
     if (!options.chain.empty()) require_known_chain(options.chain);
     const std::optional<std::string> known =
-        chain_state::chain_of(options.state, options.state_settings);
+        open ? open->chain() : chain_state::chain_of(options.state, options.state_settings);
     if (known && !options.chain.empty() && *known != options.chain)
         throw usage_error("the state " + options.state.string() + " is of the chain " + *known +
                           ", not of " + options.chain + "; name that chain, or another folder");
@@ -181,13 +181,14 @@ std::string chain_to_follow(const following_options& options) {
 
 } // namespace
 
-std::unique_ptr<block_source> make_block_source(const following_options& options) {
+std::unique_ptr<block_source> make_block_source(const following_options& options,
+                                                const chain_state* open) {
     if (options.block_log)
         return std::make_unique<log_source>(open_log(*options.block_log), options.threads,
                                             options.stop_at);
     peer_options network = options.network;
     network.peers = options.peers;
-    network.chain = chain_to_follow(options);
+    network.chain = chain_to_follow(options, open);
     network.stop_at = options.stop_at;
     if (options.once && network.attempts == 0) network.attempts = 10;
     return make_peer_feed(std::move(network));

@@ -97,10 +97,11 @@ struct following_options {
     }
 };
 
-/// The source of the blocks; if there is a state, only peers of its chain are used. Throws
-/// usage_error when there is neither peer nor log, or the state is of another chain than asked for,
-/// and what opening a log or a state throws.
-[[nodiscard]] std::unique_ptr<block_source> make_block_source(const following_options& options);
+/// The source of the blocks; if there is a state, only peers of its chain are used: `open`, if the
+/// caller has opened it. Throws usage_error when there is neither peer nor log, or the state is of
+/// another chain than asked for, and what opening a log or a state throws.
+[[nodiscard]] std::unique_ptr<block_source> make_block_source(const following_options& options,
+                                                              const chain_state* open = nullptr);
 
 /// "the log is cut: ..." of the followed log; nothing when it is whole, or for peers.
 [[nodiscard]] std::optional<std::string> cut_of(const following_options& options);

@@ -92,8 +92,10 @@ const char* in_words(chain_sync::outcome end) {
 /// One run of sync.
 class run {
 public:
-    run(const sync_options& options, const catch_interruption& signals)
-        : options_(options), signals_(signals), source_(make_block_source(options)),
+    run(const sync_options& options, const catch_interruption& signals,
+        std::unique_ptr<chain_state> begun)
+        : options_(options), signals_(signals), source_(make_block_source(options, begun.get())),
+          begun_(std::move(begun)),
           sync_(*source_, options.steps(),
                 [this](const std::string& chain) -> followed_chain& { return open(chain); }) {}
 
@@ -112,7 +114,7 @@ private:
         return outcome::nothing;
     }
     followed_chain& open(const std::string& chain) {
-        state_ = open_state(options_, chain);
+        state_ = begun_ ? std::move(begun_) : open_state(options_, chain);
         waited_ = waited_before_ = source_->so_far().waited;
         shown_ = std::make_unique<sync_progress>(*state_, waited_before_);
         blocks_before_ = state_->blocks();
@@ -152,6 +154,7 @@ private:
     const sync_options& options_;
     const catch_interruption& signals_;
     std::unique_ptr<block_source> source_;
+    std::unique_ptr<chain_state> begun_; ///< what the caller opened, until a peer answers
     std::unique_ptr<chain_state> state_;
     std::optional<followed_chain> followed_;
     chain_sync sync_;
@@ -165,10 +168,11 @@ private:
 
 } // namespace
 
-sync_report sync(const sync_options& options, const catch_interruption& signals) {
+sync_report sync(const sync_options& options, const catch_interruption& signals,
+                 std::unique_ptr<chain_state> open) {
     std::optional<snapshot_figures> begun;
     if (options.from_snapshot) begun = start_from_snapshot(*options.from_snapshot, options);
-    sync_report report = run(options, signals).work();
+    sync_report report = run(options, signals, std::move(open)).work();
     report.snapshot = std::move(begun);
     return report;
 }

@@ -33,7 +33,10 @@ struct sync_report {
 /// peer_error when no peer is left, interrupted_error when a signal comes before a peer answers,
 /// what start_from_snapshot throws, and what chain_state throws when a disk refuses. The state is
 /// then at the last good block, and the same call continues.
-[[nodiscard]] sync_report sync(const sync_options& options, const catch_interruption& signals);
+///
+/// `open`: the state, if the caller has opened it; it is closed at the end.
+[[nodiscard]] sync_report sync(const sync_options& options, const catch_interruption& signals,
+                               std::unique_ptr<chain_state> open = {});
 
 /// The members of `state`, plus "mode", "sync" and "snapshot".
 [[nodiscard]] nlohmann::ordered_json report_value(const sync_report& report);

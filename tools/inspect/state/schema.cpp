@@ -74,7 +74,8 @@ std::string why_bookkeeping(const type_schema& schema, const std::set<std::strin
     if (is<driver::chain_identity>(schema, "chain_identity") ||
         is<driver::applied_block>(schema, "applied_block") ||
         is<driver::root_setting>(schema, driver::root_setting::type_name) ||
-        is<driver::block_root>(schema, driver::block_root::type_name))
+        is<driver::block_root>(schema, driver::block_root::type_name) ||
+        is<driver::place_in_feed>(schema, driver::place_in_feed::type_name))
         return "of the driver";
     if (is_of_root(schema)) return "of the state root";
     if (is_of_former_tree(schema)) return "of the state root of an earlier version";

@@ -1,0 +1,183 @@
+#include <chainbase/database.hpp>
+#include <pool_allocator/base/error.hpp>
+#include <tools/driver/standby/beginning.hpp>
+#include <tools/driver/standby/copied_chain.hpp>
+#include <tools/driver/standby/followed_state.hpp>
+#include <tools/driver/standby/standby.hpp>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+namespace chainbase::driver {
+
+namespace {
+
+using when = standby_options::when;
+using writer = followed_state::writer;
+using stand_clock = std::chrono::steady_clock;
+
+/// How often the feed and the writer are looked at while nothing comes.
+constexpr std::chrono::milliseconds pause{1};
+constexpr std::chrono::seconds between_keeps{1};
+
+class standing_by {
+public:
+    standing_by(const standby_options& options, const catch_interruption& signals,
+                const standby_listener& tell)
+        : options_(options), signals_(signals), tell_(tell),
+          primary_(follow_here(options.of, options.cursor)) {
+        all_.of = primary_->name();
+        all_.state = options.state.string();
+    }
+
+    standby_report work() {
+        open();
+        say("following");
+        while (!signals_.caught()) {
+            if (apply_next()) continue;
+            if (is_gone()) {
+                take_over();
+                return after();
+            }
+            std::this_thread::sleep_for(pause);
+        }
+        keep();
+        note_place();
+        state_->close();
+        return {all_, {}};
+    }
+
+private:
+    void open() {
+        if (!chain_state::is_in(options_.state))
+            copy_state(options_.of, primary_->feed(), options_);
+        const std::string chain = chain_state::require_chain(options_.state);
+        state_ = std::make_unique<chain_state>(options_.state, chain, options_.lag,
+                                               options_.state_settings);
+        state_->apply_root_options();
+        copy_.emplace(*state_, primary_->feed().state());
+        if (!copy_->position())
+            copy_->begin_at(
+                place_behind(*state_, primary_->feed(), [this] { return !signals_.caught(); }));
+        primary_->feed().go_to(*copy_->position());
+        all_.checks_roots = state_->root() != nullptr;
+        if (!all_.checks_roots)
+            spdlog::warn("{}: has no state root, so blocks are only compared object by object; "
+                         "--state-root all of its node makes one",
+                         all_.of);
+    }
+
+    /// Returns whether there was one.
+    [[nodiscard]] bool apply_next() {
+        feed::follower& from = primary_->feed();
+        if (!from.next(next_)) return false;
+        copy_->apply(next_, from.types(), from.position());
+        if (next_.what == feed::entry::kind::block) {
+            ++all_.blocks;
+            all_.objects += next_.changes.size();
+            behind_.emplace_back(next_.revision, from.position());
+        } else if (next_.what == feed::entry::kind::pop) {
+            ++all_.pops;
+            while (!behind_.empty() && behind_.back().first >= next_.revision)
+                behind_.pop_back();
+        }
+        if (stand_clock::now() >= next_keep_) keep();
+        return true;
+    }
+
+    [[nodiscard]] bool is_gone() {
+        if (stand_clock::now() >= next_keep_) keep();
+        if (options_.takes_over == when::never) return false;
+        switch (primary_->look()) {
+        case writer::works:
+            return false;
+        case writer::killed:
+            return true;
+        case writer::ended:
+            return options_.takes_over == when::ended;
+        }
+        return false;
+    }
+
+    void take_over() {
+        const auto begin = stand_clock::now();
+        try {
+            primary_->keep_writers_out();
+        } catch (const damaged_error& problem) {
+            spdlog::error("{}; it takes over with what it was told of", problem.what());
+        }
+        while (apply_next()) {
+        }
+        all_.took_over = true;
+        all_.milliseconds =
+            std::chrono::duration<double, std::milli>(stand_clock::now() - begin).count();
+        say("took_over");
+    }
+
+    standby_report after() {
+        if (options_.peers.empty()) {
+            state_->close();
+            return {all_, {}};
+        }
+        copy_.reset();
+        return {all_, sync(options_, signals_, std::move(state_))};
+    }
+
+    void note_place() {
+        all_.block = state_->head();
+        all_.revision = state_->state().revision();
+    }
+    void say(const char* event) {
+        note_place();
+        tell_(event, all_);
+    }
+
+    /// The revision that this state has, at the least, after whatever it survives.
+    [[nodiscard]] revision_number safe_revision() const {
+        const revision_number irreversible = state_->state().committed_revision();
+        if (options_.state_settings.level == durability::process) return irreversible;
+        const checkpoint::history made = state_->checkpoints();
+        const std::int64_t durable = options_.state_settings.level == durability::commit
+                                         ? (made.redo ? made.redo->durable : 0)
+                                         : (made.last ? made.last->revision : 0);
+        return std::min<revision_number>(irreversible, durable);
+    }
+    /// Lets the feed forget what is not needed here any more.
+    void keep() {
+        next_keep_ = stand_clock::now() + between_keeps;
+        const revision_number safe = safe_revision();
+        std::optional<std::pair<revision_number, feed::feed_position>> newest;
+        // What is merged into a block comes before the next one.
+        for (; !behind_.empty() && behind_.front().first < safe; behind_.pop_front())
+            newest = behind_.front();
+        if (newest) primary_->feed().keep(newest->second, newest->first);
+    }
+
+    const standby_options& options_;
+    const catch_interruption& signals_;
+    const standby_listener& tell_;
+    std::unique_ptr<followed_state> primary_;
+    std::unique_ptr<chain_state> state_;
+    std::optional<copied_chain> copy_;
+    feed::entry next_;
+    std::deque<std::pair<revision_number, feed::feed_position>> behind_; ///< blocks still needed
+    stand_clock::time_point next_keep_ = stand_clock::now();
+    standby_figures all_;
+};
+
+} // namespace
+
+standby_report stand_by(const standby_options& options, const catch_interruption& signals,
+                        const standby_listener& tell) {
+    return standing_by(options, signals, tell).work();
+}
+
+} // namespace chainbase::driver
