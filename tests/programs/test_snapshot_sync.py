@@ -251,6 +251,98 @@ def test_peers_that_offer_two_snapshots_of_a_root_are_no_majority(offer, scratch
         is_at_the_end(offer, offer.driver(*call, "--trusted-name", offer.name).json)
 
 
+def schema_hash(one):
+    """type_schema::hash."""
+    sizes = ("value_bytes", "node_bytes", "link_bytes", "value_offset", "root_bytes", "tables")
+    text = "/".join([one["name"], *(str(one[size]) for size in sizes)])
+    for field in one["fields"]:
+        text += "|{name}:{type} at offset {offset}:{bytes}".format(**field)
+    for key in one["keys"]:
+        parts = ", ".join(part["field"] + " desc" * part["descending"] for part in key["parts"])
+        text += f"|{key['name']}:{key['kind']}({parts})"
+    return str(checksum(text.encode()))
+
+
+@pytest.mark.parametrize("what", ["key", "field", "more", "identity"])
+def test_a_snapshot_that_the_program_could_not_open_is_refused_before_a_chunk_is_fetched(offer, scratch, what):
+    """Its root is right: that is of objects, not of how they are declared."""
+    manifest = offer.manifest
+    types = manifest["catalogue"]["types"]
+    number = next(i for i, one in enumerate(types) if one["name"] == ("chain_identity" if what == "identity" else "vote"))
+    one = types[number]
+    assert schema_hash(one) == one["hash"]
+    if what == "key":
+        words = ["type vote is declared otherwise", one["keys"].pop()["name"]]
+    elif what == "field":
+        one["fields"][-1]["name"] = "other"
+        words = ["type vote is declared otherwise", "other"]
+    elif what == "more":
+        types.append({**one, "name": "zebra"})
+        manifest["types"].append({**manifest["types"][number], "name": "zebra", "is_committed": False})
+        words = ["has no type zebra"]
+    else:
+        del types[number], manifest["types"][number]
+        words = ["no object that says its chain"]
+    for each in types:
+        each["hash"] = schema_hash(each)
+    lying = scratch / "lying"
+    lying.mkdir()
+    shutil.copytree(offer.folder / "chunks", lying / "chunks")
+    (lying / "manifest").write_bytes(resealed(manifest))
+    given = GivenSnapshot(lying, offer.chain)
+    with ScriptedPeer(given) as bad:
+        result = offer.driver(*offer.call(scratch / "state", bad.address), code=1)
+    result.says(bad.address, *words)
+    assert not any(given.asked) and os.listdir(scratch) == ["lying"]
+
+
+@pytest.mark.parametrize("what", ["flipped", "missing", "cut", "manifest"])
+def test_what_rotted_in_a_whole_folder_is_fetched_again(offer, scratch, what):
+    server = offer.serve()
+    call = offer.call(scratch / "state", server.address)
+    offer.driver(*call, "--stop-at", offer.chain.middle + 10)
+    shutil.rmtree(scratch / "state")
+    file = max((scratch / "fetched/chunks").iterdir(), key=lambda one: one.stat().st_size)
+    if what == "manifest":
+        file = scratch / "fetched/manifest"
+    before = file.read_bytes()
+    file.unlink()
+    if what != "missing":
+        file.write_bytes(before[:-1] if what == "cut" else before[:100] + bytes([before[100] ^ 1]) + before[101:])
+        file.chmod(0o600)
+    alone = [word for word in call if word not in ("--peer", server.address)]
+    offer.driver(*alone, code=(1, 2))
+    assert (scratch / "fetched/manifest").exists() and not (scratch / "state").exists()
+    said = offer.driver(*call).says("peers are asked for what is right").json
+    is_at_the_end(offer, said)
+    assert said["snapshot"]["fetched_chunks"] == (what != "manifest")
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("what", ["lacking", "archived"])
+def test_a_snapshot_of_most_peers_that_cannot_be_used_gives_way_to_the_next(offer, scratch, what):
+    """Its root is the trusted one; the honest peer is alone with its own."""
+    manifest, lying = offer.manifest, scratch / "lying"
+    lying.mkdir()
+    shutil.copytree(offer.folder / "chunks", lying / "chunks")
+    answer = None
+    if what == "lacking":
+        manifest["block"]["number"] += 1
+        answer = lambda to, digest, file: to.send(*(snapshot_parts(file) if digest is None else [snapshot_part()]))
+    else:
+        comment = next(one for one in manifest["types"] if one["name"] == "comment")
+        assert 0 < comment["archived"]
+        comment["archived"] -= 1
+    (lying / "manifest").write_bytes(resealed(manifest))
+    scripts = [GivenSnapshot(lying, offer.chain, *([answer] if answer else [])) for _ in range(2)]
+    honest = offer.serve()
+    with ScriptedPeer(scripts[0]) as one, ScriptedPeer(scripts[1]) as other:
+        result = offer.driver(*offer.call(scratch / "state", one.address, other.address, honest.address))
+    is_at_the_end(offer, result.json)
+    assert result.json["snapshot"]["name"] == offer.name
+    result.says("cannot be completed" if what == "lacking" else "objects in memory, not")
+
+
 def test_no_peer_is_left_for_a_chunk_and_the_same_call_goes_on(offer, scratch):
     server = offer.serve()
     given = []

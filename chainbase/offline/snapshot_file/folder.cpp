@@ -328,6 +328,12 @@ archive::byte_buffer folder_reader::content(const type_entry& of, const chunk_en
                     name);
 }
 
+void make_unfinished(const fs::path& folder) {
+    disk& on = disk::of_system();
+    on.rename(folder / manifest_file, unfinished(folder / manifest_file));
+    on.sync_folder(folder);
+}
+
 archive::byte_buffer verified(archive::bytes_view file, const chunk_entry& one,
                               const std::string& of) {
     archive::byte_buffer content = unpacked(file, one.bytes, of);

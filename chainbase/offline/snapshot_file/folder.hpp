@@ -92,6 +92,10 @@ private:
     snapshot_file::manifest manifest_;
 };
 
+/// Takes its manifest from a whole snapshot, of which something is damaged: a folder_writer goes on
+/// with it, and writes again what is not right. Throws io_error.
+void make_unfinished(const std::filesystem::path& folder);
+
 /// Verifies a chunk that came from anywhere: `file` are the bytes of its file. Returns its content.
 /// Throws damaged_error naming `of` and what differs.
 [[nodiscard]] archive::byte_buffer verified(archive::bytes_view file, const chunk_entry& one,

@@ -50,11 +50,13 @@ BOOST_DESCRIBE_STRUCT(snapshot_figures, (),
 ///     state
 ///
 /// Invariants: (1) nothing is made before a manifest that leads to what is trusted was chosen: the
-/// one that most peers offer; (2) a chunk is verified before it is written; a peer that sends a
-/// wrong one is dropped by name; (3) a peer takes at most the memory of two chunks, as long as the
-/// manifest says they may be, or of a manifest; (4) a slow or silent peer holds up nobody
-/// (fetch_plan); (5) after a kill the same call goes on: chunks that are there are not fetched
-/// again, and a whole snapshot in the folder is only loaded.
+/// one that most peers offer, of the types that this program declares; (2) a chunk is verified
+/// before it is written; a peer that sends a wrong one is dropped by name; (3) a peer takes at most
+/// the memory of two chunks, as long as the manifest says they may be, or of a manifest; (4) a slow
+/// or silent peer holds up nobody (fetch_plan); (5) after a kill the same call goes on: chunks that
+/// are there are not fetched again, and a whole snapshot in the folder is only loaded; (6) what is
+/// damaged in a whole snapshot is fetched again; a snapshot that no peer can complete, or that
+/// cannot be loaded, gives way to the next one that leads to what is trusted.
 ///
 /// Throws usage_error when nothing is trusted, or the folders hold something else; damaged_error
 /// when a whole snapshot in the folder is not the trusted one; peer_error with every peer's reason;
