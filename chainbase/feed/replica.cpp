@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace chainbase::feed {
 
@@ -77,8 +78,12 @@ void replica::apply(const entry& next, const std::deque<type_schema>& types,
                     const end_of_block& end) {
     if (next.what == entry::kind::irreversible)
         return own_.commit(std::min(next.revision, own_.revision()));
+    const bool is_pop = next.what == entry::kind::pop;
+    const revision_number popped = std::exchange(popped_, is_pop ? next.revision : -1);
+    // What was merged into a block that had been told of has a pop of its own.
+    if (is_pop && popped == next.revision && own_.revision() == popped - 1) return;
     require_follows(next);
-    if (next.what == entry::kind::pop) return own_.undo();
+    if (is_pop) return own_.undo();
     const bool is_merged = next.revision == own_.revision();
     session changed = own_.start_session();
     change(next, types);

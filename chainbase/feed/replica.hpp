@@ -93,6 +93,7 @@ private:
     [[noreturn]] static void throw_other(const std::string& type, std::uint32_t id);
 
     database& own_;
+    revision_number popped_ = -1; ///< the entry before was a pop of this revision
     std::map<std::string, std::unique_ptr<copied_type>> types_;
     std::set<std::string> left_out_;
     std::vector<copied_type*> by_number_; ///< null: not copied
