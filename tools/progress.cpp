@@ -116,7 +116,9 @@ void progress::advance(std::uint64_t done, std::uint64_t all) {
     if (catch_interruption::caught()) {
         const std::string at = all == 0 ? std::string() : ", at " + amounts(done, all);
         throw interrupted_error("interrupted while " + what_ + at +
-                                "; nothing unfinished is left, the same call begins anew");
+                                (is_kept_
+                                     ? "; what was done is kept, and the same call goes on"
+                                     : "; nothing unfinished is left, the same call begins anew"));
     }
     show(done, all);
 }

@@ -68,7 +68,9 @@ public:
     /// Call it often: it reads a clock. A changed `all`, or less done, begins another part of the
     /// work; 0: it is not known. Throws interrupted_error after a signal.
     void advance(std::uint64_t done, std::uint64_t all);
-    /// The same without an exception, and with `more` in place of how much is done.
+    /// What interrupted_error says then: nothing is left, unless this was called.
+    void keeps_what_is_done() noexcept { is_kept_ = true; }
+    /// As advance() without an exception, and with `more` in place of how much is done.
     void show(std::uint64_t done, std::uint64_t all, const details& more = {});
     /// Whether show() would show something now, or note it for the time left.
     [[nodiscard]] bool is_due() const noexcept { return clock::now() >= next_look_; }
@@ -92,6 +94,7 @@ private:
     std::string what_;
     std::string unit_;
     bool is_hidden_;
+    bool is_kept_ = false;            ///< the work is gone on with by the same call
     std::chrono::milliseconds pause_; ///< between two lines
     std::uint64_t done_ = 0;
     std::uint64_t all_ = 0;

@@ -193,9 +193,11 @@ namespace {
 constexpr std::uint32_t most_padding = 63; ///< before a field: alignments are at most a cache line
 constexpr std::uint64_t most_value_bytes = record_trailer::max_body; ///< pool_allocator.hpp
 
-bool has_huge_part(const value_type& type) {
+/// A fixed_string consists of words.
+bool has_impossible_part(const value_type& type) {
+    if (type.what == value_type::kind::fixed_text && type.bytes % 8 != 0) return true;
     return type.bytes > most_value_bytes || std::ranges::any_of(type.members, [](const auto& one) {
-               return has_huge_part(one.type);
+               return has_impossible_part(one.type);
            });
 }
 
@@ -221,9 +223,10 @@ void require_sound_layout(const type_schema& schema) {
             fail(fmt::format("no field describes the {} bytes before {}", next - end, what));
     };
     for (const type_schema::field& one : fields) {
-        if (has_huge_part(value_type::of(one, schema.value_bytes)))
-            fail(fmt::format("an element of field {} has more than {} bytes", one.name,
-                             most_value_bytes));
+        if (has_impossible_part(value_type::of(one, schema.value_bytes)))
+            fail(fmt::format(
+                "field {} holds a text of no whole words, or an element of more than {} bytes",
+                one.name, most_value_bytes));
         if (one.offset < end) fail("field " + one.name + " overlaps the one before");
         require_no_gap(one.offset, "field " + one.name);
         end = std::uint64_t{one.offset} + one.bytes;

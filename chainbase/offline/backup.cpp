@@ -469,12 +469,12 @@ void copy_rocksdb(const fs::path& archive, const fs::path& into, const checkpoin
 
 // --- backing up, restoring, checking ---
 
-void require_outside(const fs::path& to, const fs::path& state) {
+void require_outside(const fs::path& to, const fs::path& state, const char* what) {
     const fs::path inner = fs::weakly_canonical(to);
     const fs::path outer = fs::weakly_canonical(state);
     const auto [differs, end] = std::ranges::mismatch(outer, inner);
     if (differs != outer.end()) return;
-    throw usage_error(to.string() + ": lies within the state " + state.string() +
+    throw usage_error(to.string() + ": lies within the " + what + " " + state.string() +
                       "; name a folder outside of it, preferably on another disk");
 }
 

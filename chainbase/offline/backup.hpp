@@ -57,7 +57,8 @@ struct backup_options {
 
 /// Throws usage_error when `to` lies in the folder `state`: who removes the state would remove its
 /// copy.
-void require_outside(const std::filesystem::path& to, const std::filesystem::path& state);
+void require_outside(const std::filesystem::path& to, const std::filesystem::path& state,
+                     const char* what = "state");
 
 /// Copies the state in the folder `state`, and its archive in `state`/archive, to the new folder
 /// `to`: a pair that belongs together.

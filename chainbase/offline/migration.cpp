@@ -27,6 +27,11 @@ std::string_view old_object::text(std::string_view field) const {
     return {reinterpret_cast<const char*>(found->data()), found->size()};
 }
 
+bool old_object::has(std::string_view field) const {
+    return std::ranges::find(layout_.fields, field, &type_schema::field::name) !=
+           layout_.fields.end();
+}
+
 const std::byte* old_object::bytes_of(std::string_view field, std::size_t bytes) const {
     const auto found = std::ranges::find(layout_.fields, field, &type_schema::field::name);
     if (found == layout_.fields.end() || found->bytes != bytes)
@@ -37,6 +42,7 @@ const std::byte* old_object::bytes_of(std::string_view field, std::size_t bytes)
 
 snapshot_file::migration_rules migration::change::rules_for(const type_schema& from) const {
     snapshot_file::migration_rules all = rules;
+    all.may_not_apply = true;
     if (compute)
         all.compute = [f = compute, old = std::make_shared<old_object>(from)](
                           archive::bytes_view record, std::span<std::byte> object) {
@@ -52,7 +58,9 @@ migration& migration::drop_type(const std::string& name) {
 }
 
 const migration::change* migration::of(const std::string& old_type) const {
-    const auto found = std::ranges::find(types_, old_type, &change::was);
+    const auto found = std::ranges::find_if(types_, [&](const change& one) {
+        return one.now.name == old_type || one.was.contains(old_type);
+    });
     return found == types_.end() ? nullptr : &*found;
 }
 
@@ -225,16 +233,10 @@ void require_no_followers(const fs::path& state) {
 
 } // namespace
 
-void migration::run(const fs::path& state, const open_options& how) {
+void migration::run(const fs::path& state, const open_options& /*how*/) {
     require_no_followers(state);
     spdlog::info("{}: its types are brought to those of this program", state.string());
     in_place(*this, state).run();
-    // A checkpoint is of the former segment.
-    open_options renewing = how;
-    renewing.migrate = nullptr;
-    segment made(state, renewing);
-    if (how.durability != durability::process) made.make_checkpoint();
-    made.close();
 }
 
 } // namespace chainbase

@@ -30,6 +30,8 @@ public:
     /// For migration: the next object. Throws what object_of_record::read throws.
     void read(archive::bytes_view record) { value_ = values_.read(record); }
 
+    /// Whether it had such a field: states of several ages may be migrated.
+    [[nodiscard]] bool has(std::string_view field) const;
     /// The value of a field, which has the bytes of T: a number, an enum, a fixed_string. Throws
     /// usage_error when there is no such field.
     template <typename T>
@@ -60,7 +62,9 @@ private:
 ///     database state("state", how);
 ///
 /// Fields are matched by name; new ones are zero or empty, and keys are built as they are declared
-/// now. Types that are not named are kept as they are. The new segment is made beside the old one,
+/// now. Types that are not named are kept as they are. What is said of renamed and dropped fields
+/// applies where the state has them, so one migration serves states of several ages: the fields of
+/// each must have a match or be dropped. The new segment is made beside the old one,
 /// checked, and takes its place in one step: after a kill the state is what it was, or what it is
 /// to be. What a state root recorded is left out, and made anew (committed_state::catch_up).
 ///
@@ -88,8 +92,7 @@ public:
     /// rows in an archive and other fields or another name, when a key of a type that changes is
     /// computed by a function, or when the feed has followers; limit_error for a value that does
     /// not fit, duplicate_key_error, locked_error, damaged_error, out_of_space_error, io_error.
-    /// What is thrown after the new segment took its place, while its checkpoint is made, leaves
-    /// the new types.
+    /// Who opens the state next makes a checkpoint of it.
     void run(const std::filesystem::path& state, const open_options& how) override;
 
     /// The same for a snapshot that is loaded: sets types, rules, renamed and dropped types. This
@@ -99,7 +102,7 @@ public:
 private:
     struct change {
         type_schema now;
-        std::string was; ///< its name
+        std::set<std::string> was{}; ///< its former names
         snapshot_file::migration_rules rules{};
         std::function<void(const old_object&, std::span<std::byte>)> compute{};
 
@@ -120,9 +123,9 @@ class migration::migrated_type {
 public:
     explicit migrated_type(change& of) : of_(&of) {}
 
-    /// The type's former name.
+    /// A former name of the type, which may have had several.
     migrated_type& was(const std::string& name) {
-        of_->was = name;
+        of_->was.insert(name);
         return *this;
     }
     /// The field's former name.
@@ -151,7 +154,7 @@ private:
 
 template <typename T>
 migration::migrated_type<T> migration::type(const std::string& name) {
-    types_.push_back({schema_of<T>(name), name});
+    types_.push_back({schema_of<T>(name)});
     types_.back().now.root_bytes = object_index<T>::root_bytes;
     return migrated_type<T>(types_.back());
 }

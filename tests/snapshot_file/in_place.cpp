@@ -1,5 +1,7 @@
 // A state whose types are declared otherwise now, opened by the new program.
 
+#include <chainbase/checkpoint/disk.hpp>
+#include <chainbase/checkpoint/publication.hpp>
 #include <chainbase/database.hpp>
 #include <chainbase/offline/check/state_check.hpp>
 #include <chainbase/offline/migration.hpp>
@@ -91,6 +93,24 @@ struct short_account {
 BOOST_DESCRIBE_STRUCT(short_account, (), (id, name, amount, legacy, memo))
 
 } // namespace now
+
+namespace later {
+
+/// What became of now::account, or of before::account at once.
+struct member {
+    chainbase::id<member> id;
+    std::uint64_t balance = 0;
+    fixed_string<32> name;
+    std::uint64_t total = 0;
+    std::uint32_t karma = 0; ///< new
+    shared_string memo;
+    shared_string about;
+
+    using keys = chainbase::keys<hashed_unique<by_name, &member::name>>;
+};
+BOOST_DESCRIBE_STRUCT(member, (), (id, balance, name, total, karma, memo, about))
+
+} // namespace later
 
 namespace {
 
@@ -184,6 +204,10 @@ TEST_CASE(
     const scratch_folder folder;
     const std::string state = folder.path() / "state";
     make_former(state, with_checkpoints());
+    const auto checkpoints = [&] {
+        return checkpoint::published(disk::of_system(), state + "/checkpoint").newest()->generation;
+    };
+    const std::uint64_t before = checkpoints();
     revision_number revision = 0;
     {
         database of(state, with_checkpoints());
@@ -197,6 +221,7 @@ TEST_CASE(
         how.migrate = &all;
         database of(state, how);
         REQUIRE(of.revision() == revision);
+        if (opening == 0) REQUIRE(checkpoints() == before + 1);
         of.add_type<now::account>("account");
         of.add_type<before::vote>("vote");
         require_migrated(of);
@@ -209,6 +234,47 @@ TEST_CASE(
         of.close();
     }
     require_sound(state);
+}
+
+TEST_CASE("one migration serves states of several ages") {
+    const scratch_folder folder;
+    const std::string state = folder.path() / "state";
+    const std::string age = GENERATE("before", "now", "now, renamed");
+    INFO(age);
+    make_former(state, quick_options());
+    open_options how = quick_options();
+    if (age != "before") {
+        migration all;
+        all.type<now::account>(age == "now" ? "account" : "member")
+            .was("account")
+            .renamed<&now::account::balance>("amount")
+            .dropped("legacy");
+        how.migrate = &all;
+        database(state, how).close();
+    }
+    migration all;
+    all.type<later::member>("member")
+        .was("user")
+        .was("account")
+        .renamed<&later::member::balance>("amount")
+        .dropped("legacy")
+        .computed([](const old_object& was, later::member& one) {
+            one.total = was.has("legacy") ? 2 : 1;
+        });
+    all.type<before::vote>("vote");
+    how.migrate = &all;
+    database of(state, how);
+    of.add_type<later::member>("member");
+    REQUIRE_FALSE(of.memory().types().find("account"));
+    std::uint32_t found = 0;
+    for (const later::member& one : of.objects<later::member>()) {
+        REQUIRE(one.balance == 3 * one.id.value);
+        REQUIRE(one.memo == memo_of(one.id.value));
+        REQUIRE(one.total == (age == "before" ? 2 : 1));
+        ++found;
+    }
+    REQUIRE(found == accounts - (accounts + 3) / 7);
+    REQUIRE(of.get<later::member, by_name>("account-100").id.value == 100);
 }
 
 TEST_CASE("what cannot be taken over leaves the state as it was") {

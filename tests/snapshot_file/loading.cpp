@@ -110,4 +110,48 @@ TEST_CASE("two rows with one unique key are refused by their names") {
     write(folder.path() / "snapshot", {{3, thing_of(3, 30)}, {4, thing_of(4, 30)}});
     REQUIRE_THROWS_WITH(load_to(folder.path() / "snapshot", folder.path() / "state"),
                         Contains("thing.by_number"));
+    const auto said = dry_run(folder_reader(folder.path() / "snapshot"), {});
+    REQUIRE(said.size() == 1);
+    CHECK(said[0].failing == 1);
+    CHECK(said[0].first_failure == "thing.by_number: objects 3 and 4 have the same key");
+}
+
+TEST_CASE("a row of the archive with the unique key of an object is no failure") {
+    const scratch_folder folder;
+    write(folder.path() / "snapshot", {{3, thing_of(3, 30)}, {4, thing_of(4, 30), true}});
+    CHECK(dry_run(folder_reader(folder.path() / "snapshot"), {})[0].failing == 0);
+    CHECK_NOTHROW(load_to(folder.path() / "snapshot", folder.path() / "state"));
+}
+
+TEST_CASE("loading tells how far it is up to the end, and can be ended in each part") {
+    const scratch_folder folder;
+    write(folder.path() / "snapshot", {{3, thing_of(3, 30)}, {4, thing_of(4, 40), true}});
+    const folder_reader from(folder.path() / "snapshot");
+    std::vector<std::uint64_t> told;
+    std::size_t most = 100;
+    loading_options how;
+    how.limits.memory_folder = "none";
+    how.limits.window_bytes = quick_options().window_bytes;
+    how.tell = [&](std::uint64_t done, std::uint64_t all) {
+        REQUIRE(all == 2 * from.manifest().bytes()); // for objects, and for rows
+        told.push_back(done);
+        if (told.size() == most) throw std::runtime_error("that is enough");
+    };
+    static_cast<void>(load(from, folder.path() / "whole", how));
+    const std::uint64_t half = from.manifest().bytes();
+    REQUIRE(told == std::vector{half, half, 2 * half}); // objects, the key, rows
+    for (const std::size_t end : {1, 2, 3}) {
+        told.clear();
+        most = end;
+        REQUIRE_THROWS_AS(load(from, folder.path() / std::to_string(end), how), std::runtime_error);
+    }
+}
+
+TEST_CASE("a state is not made in the folder of its snapshot") {
+    const scratch_folder folder;
+    const auto snapshot = folder.path() / "snapshot";
+    write(snapshot, {{3, thing_of(3, 30)}});
+    for (const auto& state : {snapshot / "state", snapshot / "chunks/../x", snapshot})
+        REQUIRE_THROWS_WITH(load_as(folder_reader(snapshot), state, {}),
+                            Contains("lies within the snapshot"));
 }

@@ -31,7 +31,7 @@ type_schema schema_called(const std::string& name) {
     schema.name = name;
     schema.value_bytes = 16;
     schema.node_bytes = 40;
-    schema.fields = {{"id", "id", 0, 4}, {"owner \"}x\\y", "fixed_string<12>", 4, 12}};
+    schema.fields = {{"id", "id", 0, 4}, {"owner \"}x\\y", "u32[3]", 4, 12}};
     schema.keys = {{"by_owner", "unique", {{"owner", true}}}};
     return schema;
 }
@@ -421,7 +421,8 @@ TEST_CASE("a type that no program declares is refused by name and field") {
             one.value_bytes = 24;
             one.fields.push_back({"all", "shared_vector<fixed_string<300000>>", 16, 8});
         },
-        "an element of field all has more than");
+        "field all holds");
+    refused([](type_schema& one) { one.fields[1].type = "fixed_string<12>"; }, "holds a text");
     for (const char* const name : {"", "../account", "a/../../b", ".account"})
         require_forgery_refused([&](manifest& all) { all.types[0].schema.name = name; },
                                 "is no name of a type");

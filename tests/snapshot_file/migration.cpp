@@ -32,6 +32,7 @@ using snapshot_file::field_change;
 using snapshot_file::migration_rules;
 using snapshot_file::object_of_record;
 using change = field_change::kind;
+using Catch::Matchers::Contains;
 
 namespace {
 
@@ -558,6 +559,50 @@ TEST_CASE("what would be lost, cannot be converted, or is no field is refused by
     CHECK(contains(refusal_of(laid_out("thing", {{"id", "id"}}), other_id), "the id cannot be"));
     CHECK(refusal_of(laid_out("thing", {{"id", "id"}}), other_id, {{{"number", "id"}}, {}, {}}) ==
           "done");
+}
+
+TEST_CASE("rules for a layout of another age are left out if that is said, and no field is lost") {
+    const named_types newest{{"id", "id"}, {"balance", "u64"}, {"at", "{x u32, y u32}"}};
+    const type_schema to = laid_out("thing", newest);
+    migration_rules rules;
+    rules.renamed = {{"balance", "amount"}, {"at", "place"}, {"at.y", "place.z"}};
+    rules.dropped = {"legacy"};
+    const auto refusal = [&](const named_types& from) -> std::string {
+        try {
+            object_of_record(laid_out("thing", from), to, rules);
+            return {};
+        } catch (const usage_error& problem) {
+            return problem.what();
+        }
+    };
+    const named_types oldest{
+        {"id", "id"}, {"amount", "u32"}, {"place", "{x u32, z u32}"}, {"legacy", "u8"}};
+    CHECK(refusal(oldest).empty());
+    CHECK_THAT(refusal(newest), Contains("amount"));
+    CHECK_THAT(refusal({{"id", "id"}, {"amount", "u32"}, {"place", "{x u32, z u32}"}}),
+               Contains("legacy"));
+    rules.may_not_apply = true;
+    CHECK(refusal(oldest).empty());
+    CHECK(refusal(newest).empty());
+    CHECK(refusal({{"id", "id"}}).empty());
+    CHECK(refusal({{"id", "id"}, {"balance", "u32"}, {"place", "{x u32, y u32}"}}).empty());
+    CHECK_THAT(refusal({{"id", "id"}, {"balance", "u32"}, {"amount", "u32"}}),
+               Contains("amount of type u32 would be lost"));
+    CHECK_THAT(refusal({{"id", "id"}, {"amonut", "u32"}}), Contains("amonut"));
+    rules.renamed["nothing"] = "amount";
+    CHECK_THAT(refusal(newest), Contains("nothing cannot be"));
+    rules.renamed = {{"balance", "other"}, {"other", "old"}};
+    rules.dropped = {};
+    const type_schema chain = laid_out("thing", {{"id", "id"}, {"balance", "u8"}, {"other", "u8"}});
+    CHECK(object_of_record::changes(
+              laid_out("thing", {{"id", "id"}, {"other", "u8"}, {"old", "u8"}}), chain, rules)[1]
+              .was == "other u8");
+    rules.renamed = {{"balance", "amount"}};
+    rules.dropped = {"balance"};
+    CHECK(object_of_record::changes(
+              laid_out("thing", {{"id", "id"}, {"balance", "u8"}, {"amount", "u8"}}),
+              laid_out("thing", {{"id", "id"}, {"balance", "u8"}}), rules)[1]
+              .was == "amount u8");
 }
 
 TEST_CASE("a value that the new type does not have is refused with type, id, field and value") {

@@ -217,8 +217,9 @@ std::vector<slot_number> object_loader::order_of(const type_schema::key& key, bo
 }
 
 /// Entries that come in order fill the leaves.
-void object_loader::load_btrees(const key_orders& orders) {
+void object_loader::load_btrees(const key_orders& orders, const std::function<void()>& tell) {
     for (std::size_t number = 0; number < layout_.btrees.size(); ++number) {
+        if (tell) tell();
         const rows::type_layout::flat_tree& one = layout_.btrees[number];
         window& file = *windows_.btrees[number];
         operation make(*to_.log(), write_barrier::first_use_bytes(window::root_capacity));
@@ -230,6 +231,7 @@ void object_loader::load_btrees(const key_orders& orders) {
         btree tree(file, bits, one.bits, to_.log());
         const std::vector<slot_number> order = order_of(*one.key, one.is_unique, orders);
         for (std::size_t done = 0; done < order.size();) {
+            if (tell) tell();
             operation batch(*to_.log(), 0);
             const std::size_t end = std::min<std::size_t>(order.size(), done + batch_objects);
             for (; done < end; ++done)
@@ -242,9 +244,10 @@ void object_loader::load_btrees(const key_orders& orders) {
     }
 }
 
-void object_loader::load_tables(const key_orders& orders) {
+void object_loader::load_tables(const key_orders& orders, const std::function<void()>& tell) {
     const table_loader::objects of{schema_, node(0), end_};
     for (std::size_t number = 0; number < layout_.tables.size(); ++number) {
+        if (tell) tell();
         const rows::type_layout::table& one = layout_.tables[number];
         table_loader table(of, one, *windows_.tables[number], *to_.log());
         const auto known = orders.tables.find(one.key->name);
@@ -268,16 +271,19 @@ void object_loader::fit_files(std::uint32_t next_id) {
     windows_.objects->shrink_to(window_header::page_bytes + std::size_t{end_} * schema_.node_bytes);
 }
 
-void object_loader::finish(std::uint32_t next_id, const key_orders& orders) {
+void object_loader::finish(std::uint32_t next_id, const key_orders& orders,
+                           const std::function<void()>& tell) {
     if (batch_) batch_->complete();
     batch_.reset();
     next_id = std::max(next_id, end_id_);
     write_root(next_id);
-    for (const rows::type_layout::tree& one : layout_.trees)
+    for (const rows::type_layout::tree& one : layout_.trees) {
+        if (tell) tell();
         tree_loader(node(0), schema_.node_bytes, one.links_at, one.is_ranked)
             .link(order_of(*one.key, one.is_unique, orders));
-    load_tables(orders);
-    load_btrees(orders);
+    }
+    load_tables(orders, tell);
+    load_btrees(orders, tell);
     fit_files(next_id);
     to_.publish_type(windows_);
 }

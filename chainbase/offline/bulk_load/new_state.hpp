@@ -35,8 +35,9 @@ public:
     /// Links all keys, and makes the type known: the end. `next_id` is the one that the next object
     /// gets; at least above all that were added. Throws duplicate_key_error naming key and ids,
     /// usage_error for a key whose order or hash nobody knows, damaged_error when `orders` are not
-    /// of these objects.
-    void finish(std::uint32_t next_id, const key_orders& orders);
+    /// of these objects, and what `tell` throws, which is called before each key.
+    void finish(std::uint32_t next_id, const key_orders& orders,
+                const std::function<void()>& tell = {});
 
     /// As add, for all objects there are, by rising id. Throws damaged_error, too, and what `tell`
     /// throws, which is called now and then with the id that is next.
@@ -71,8 +72,8 @@ private:
     [[nodiscard]] std::vector<slot_number> sorted(const type_schema::key& of, bool is_unique) const;
     [[nodiscard]] std::vector<slot_number> ordered(const type_schema::key& of,
                                                    const std::vector<std::uint32_t>& ids) const;
-    void load_btrees(const key_orders& orders);
-    void load_tables(const key_orders& orders);
+    void load_btrees(const key_orders& orders, const std::function<void()>& tell);
+    void load_tables(const key_orders& orders, const std::function<void()>& tell);
 
     segment& to_;
     type_schema schema_;

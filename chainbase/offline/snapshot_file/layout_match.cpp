@@ -198,7 +198,7 @@ private:
     const layout_value* renamed_to(const layout_value& to,
                                    std::multimap<std::string_view, const layout_value*>& old) {
         const auto rule = rules_.renamed.find(to.path);
-        if (rule == rules_.renamed.end()) return nullptr;
+        if (rule == rules_.renamed.end() || has_name_already(to, old)) return nullptr;
         const auto found = std::ranges::find_if(
             old, [&](const auto& one) { return one.second->path == rule->second; });
         if (found == old.end()) return nullptr;
@@ -206,6 +206,18 @@ private:
         old.erase(found);
         followed_.insert(to.path);
         return taken;
+    }
+
+    /// Whether the old layout has this field itself, and neither loses it nor renames it.
+    [[nodiscard]] bool
+    has_name_already(const layout_value& to,
+                     const std::multimap<std::string_view, const layout_value*>& old) const {
+        const auto found = old.find(to.name);
+        return rules_.may_not_apply && found != old.end() &&
+               !rules_.dropped.contains(found->second->path) &&
+               std::ranges::none_of(rules_.renamed, [&](const auto& one) {
+                   return one.second == found->second->path;
+               });
     }
 
     const migration_rules& rules_;
@@ -266,13 +278,17 @@ std::string objections_to(const value_match& object, const layout_matcher& match
     list_changes(object, true, changes, changes);
     for (const field_change& one : changes)
         add(objection_to_field(one, changes, rules));
+    const auto is_of_another_age = [&](const std::string& to, const std::string& from) {
+        return has_path(*object.to, to) &&
+               (!has_path(*object.from, from) || has_path(*object.from, to));
+    };
     for (const auto& [to, from] : rules.renamed)
-        if (!matcher.has_followed(to))
+        if (!matcher.has_followed(to) && !(rules.may_not_apply && is_of_another_age(to, from)))
             add(fmt::format("{} cannot be what {} was: one of them is no field, or in another "
                             "struct, or was renamed already",
                             to, from));
     for (const std::string& one : rules.dropped)
-        if (!has_path(*object.from, one))
+        if (!rules.may_not_apply && !has_path(*object.from, one))
             add(one + ", which may be dropped, is no field of the old layout");
     if (object.parts.front().from != object.from->parts.data())
         add("the id cannot be another field");

@@ -4,6 +4,8 @@
 #include <archive/rocksdb/store.hpp>
 #include <archive/write_batch.hpp>
 #include <chainbase/database.hpp>
+#include <chainbase/object/key_reader.hpp>
+#include <chainbase/offline/backup.hpp>
 #include <chainbase/offline/snapshot_file/loading.hpp>
 #include <chainbase/offline/unfinished_state.hpp>
 #include <chainbase/state_root/recorded_root.hpp>
@@ -16,7 +18,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <deque>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 namespace chainbase::snapshot_file {
@@ -193,11 +198,27 @@ void each_chunk(const folder_reader& from, const type_entry& of,
         [&](archive::byte_buffer&& content) { take(chunks[number++], content); });
 }
 
+bool has_archive_rows(const type_to_load& type) {
+    return type.from && (type.from->archived != 0 || !type.from->removed.empty());
+}
+std::uint64_t bytes_of(const std::vector<chunk_entry>& chunks) {
+    return std::transform_reduce(chunks.begin(), chunks.end(), std::uint64_t{0}, std::plus(),
+                                 [](const chunk_entry& one) { return one.bytes; });
+}
+/// Of contents. Those of a type that has rows in the archive are read for objects, then for rows.
+std::uint64_t bytes_to_read(const std::vector<type_to_load>& types) {
+    std::uint64_t all = 0;
+    for (const type_to_load& one : types) {
+        if (one.from) all += bytes_of(one.from->chunks);
+        if (has_archive_rows(one)) all += bytes_of(one.from->chunks) + bytes_of(one.from->removed);
+    }
+    return all;
+}
+
 /// How far the work is, by bytes of contents.
 class told {
 public:
-    told(const folder_reader& from, const loading_options& how)
-        : tell_(how.tell), all_(from.manifest().bytes()) {}
+    told(std::uint64_t all, const loading_options& how) : tell_(how.tell), all_(all) {}
     void advance(std::uint64_t bytes) {
         done_ += bytes;
         if (tell_) tell_(done_, all_);
@@ -288,7 +309,7 @@ class loader {
 public:
     loader(const folder_reader& from, const fs::path& folder, const loading_options& how)
         : from_(from), folder_(folder), how_(how), types_(types_to_load(from, how)),
-          kind_(archive_kind(from, how)), told_(from, how) {
+          kind_(archive_kind(from, how)), told_(bytes_to_read(types_), how) {
         std::ranges::for_each(types_, require_possible);
         require_room(types_, folder, how.limits);
         if (!changes_root(types_, from.manifest())) return;
@@ -320,7 +341,7 @@ private:
                            add(one, content, type, objects, to);
                        });
         }
-        to.finish(type.from ? type.from->next_id : 0, {});
+        to.finish(type.from ? type.from->next_id : 0, {}, [this] { told_.advance(0); });
         const std::uint64_t expected = type.from ? type.from->objects - type.from->archived : 0;
         if (to.objects() != expected)
             throw damaged_error(from_.folder().string() + ": " + type.from->schema.name + " has " +
@@ -363,8 +384,7 @@ private:
 
     void load_rows(archive::store& to) {
         for (const type_to_load& one : types_)
-            if (one.from && (one.from->archived != 0 || !one.from->removed.empty()))
-                load_rows(one, to);
+            if (has_archive_rows(one)) load_rows(one, to);
     }
     void load_rows(const type_to_load& type, archive::store& to) {
         archived_rows rows(to, type);
@@ -374,6 +394,7 @@ private:
                            each_row(content, name_of(*type.from, one), [&](const chunk_row& row) {
                                if (row.is_archived) rows.add(row);
                            });
+                           told_.advance(content.size());
                        });
         };
         add_all(type.from->chunks);
@@ -404,6 +425,51 @@ std::vector<std::string> missing_keys(const type_schema& a, const type_schema* b
     return found;
 }
 
+/// Finds objects that have the same unique key, without a copy of the keys: two that have the same
+/// hash of 96 bits are taken for the same.
+class unique_key {
+public:
+    unique_key(const type_schema& schema, const type_schema::key& key, const object_of_record& from)
+        : name_(schema.name + "." + key.name), key_(schema, key, from) {}
+
+    void add(const std::byte* object) {
+        entry one{{}, rows::copy_at<std::uint32_t>(object)};
+        for (std::uint64_t i = 0; i < one.hash.size(); ++i) {
+            const auto hash = key_.hash(object, {{i, ~i}});
+            if (!hash) return; // only loading knows whether they are the same
+            one.hash[i] = *hash;
+        }
+        all_.push_back(one);
+    }
+    void count_into(type_change& to) {
+        std::ranges::sort(all_);
+        for (std::size_t i = 1; i < all_.size(); ++i) {
+            if (all_[i].hash != all_[i - 1].hash) continue;
+            if (to.failing++ == 0)
+                to.first_failure = fmt::format("{}: objects {} and {} have the same key", name_,
+                                               all_[i - 1].id, all_[i].id);
+        }
+    }
+
+private:
+    struct entry {
+        std::array<std::uint32_t, 3> hash;
+        std::uint32_t id;
+        auto operator<=>(const entry&) const = default;
+    };
+    std::string name_;
+    rows::key_reader key_;
+    std::vector<entry> all_;
+};
+
+std::deque<unique_key> unique_keys(const type_schema& schema, const object_of_record& from) {
+    std::deque<unique_key> keys;
+    for (const type_schema::key& key : schema.keys)
+        if (key.kind.ends_with("_unique") && !key.kind.ends_with("_non_unique"))
+            keys.emplace_back(schema, key, from);
+    return keys;
+}
+
 void count_failures(const folder_reader& from, const type_to_load& type, const loading_options& how,
                     told& done, type_change& to) {
     try {
@@ -414,17 +480,23 @@ void count_failures(const folder_reader& from, const type_to_load& type, const l
         return;
     }
     object_of_record objects(type.from->schema, *type.schema, *type.rules);
+    std::deque<unique_key> keys = unique_keys(*type.schema, objects);
     each_chunk(from, *type.from, type.from->chunks, how.threads,
                [&](const chunk_entry& one, const archive::byte_buffer& content) {
                    each_row(content, name_of(*type.from, one), [&](const chunk_row& row) {
                        try {
-                           static_cast<void>(objects.read(row.record));
+                           const std::byte* const object = objects.read(row.record).data();
+                           if (!row.is_archived)
+                               for (unique_key& key : keys)
+                                   key.add(object);
                        } catch (const limit_error& problem) {
                            if (to.failing++ == 0) to.first_failure = problem.what();
                        }
                    });
                    done.advance(content.size());
                });
+    for (unique_key& key : keys)
+        key.count_into(to);
 }
 
 } // namespace
@@ -434,6 +506,7 @@ loading_result load(const folder_reader& from, const fs::path& folder, const loa
 }
 
 loading_result load_as(const folder_reader& from, const fs::path& state, loading_options how) {
+    archive::require_outside(state, from.folder(), "snapshot");
     unfinished_state made(state, how.limits.readers_group);
     how.limits.expected_bytes =
         std::max(2 * from.manifest().bytes(), least_bytes(types_to_load(from, how)));
@@ -444,9 +517,13 @@ loading_result load_as(const folder_reader& from, const fs::path& state, loading
 }
 
 std::vector<type_change> dry_run(const folder_reader& from, const loading_options& how) {
-    told done(from, how);
+    const std::vector<type_to_load> types = types_to_load(from, how);
+    std::uint64_t bytes = 0;
+    for (const type_to_load& type : types)
+        if (type.from) bytes += bytes_of(type.from->chunks);
+    told done(bytes, how);
     std::vector<type_change> found;
-    for (const type_to_load& type : types_to_load(from, how)) {
+    for (const type_to_load& type : types) {
         const type_schema* const was = type.from ? &type.from->schema : nullptr;
         type_change one{type.schema->name,
                         was ? was->name : "",

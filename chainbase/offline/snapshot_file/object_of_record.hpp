@@ -33,6 +33,9 @@ struct migration_rules {
     /// which all other fields are set; may change bytes of fields that are no text and no vector,
     /// and not the id. Empty: nothing is computed.
     std::function<void(archive::bytes_view record, std::span<std::byte> object)> compute;
+    /// Whether rules that name no field of the old layout are left out, as it may be of another
+    /// age: a field that has its new name already is not renamed, unless its content may be lost.
+    bool may_not_apply = false;
 };
 
 /// What happens to a field.

@@ -91,6 +91,7 @@ public:
     [[nodiscard]] bool fetch(folder_writer& to, const manifest& all) {
         auto made = std::make_shared<collection>(collection{&all, chunks_of(all), {0, 0, {}}});
         progress shown("fetching");
+        shown.keeps_what_is_done();
         const std::vector<bool> kept = kept_of(*made, to, shown);
         lock held(mutex_);
         to_ = &to;

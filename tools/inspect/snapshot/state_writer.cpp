@@ -1,5 +1,6 @@
 #include <archive/open_archive.hpp>
 #include <chainbase/object/value_type.hpp>
+#include <chainbase/offline/backup.hpp>
 #include <chainbase/offline/bulk_load/key_loaders.hpp>
 #include <chainbase/offline/snapshot_copy.hpp>
 #include <chainbase/offline/unfinished_state.hpp>
@@ -97,7 +98,9 @@ struct read_piece {
 class snapshot_attempt {
 public:
     snapshot_attempt(row_source& state, folder_writer& to, unsigned threads)
-        : state_(state), to_(to), threads_(threads), archive_(open_archive(state)) {}
+        : state_(state), to_(to), threads_(threads), archive_(open_archive(state)) {
+        shown_.keeps_what_is_done();
+    }
 
     manifest run() {
         manifest all;
@@ -258,6 +261,7 @@ void remove_copy(const snapshot_call& asked) {
 } // namespace
 
 written_snapshot write_snapshot(row_source& state, const snapshot_call& asked) {
+    archive::require_outside(asked.to, state.state());
     folder_writer to(asked.to, asked.base);
     remove_copy(asked);
     state.read_all(/*and_keys=*/false);
