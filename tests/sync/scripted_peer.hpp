@@ -118,7 +118,8 @@ class served {
 public:
     explicit served(const std::filesystem::path& log, driver::block_server::options how = {},
                     std::vector<driver::losing_branch> branches = {})
-        : chain_(block_log_reader(log), std::move(branches)), server_(chain_, how), thread_([this] {
+        : chain_(block_log_reader(log), std::move(branches)), server_({&chain_}, how),
+          thread_([this] {
               while (!is_stopping_)
                   server_.run_for(std::chrono::milliseconds(10));
           }) {}

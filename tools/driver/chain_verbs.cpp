@@ -4,6 +4,7 @@
 #include <tools/driver/observation.hpp>
 #include <tools/driver/replay.hpp>
 #include <tools/driver/root/known_roots.hpp>
+#include <tools/driver/standby/beginning.hpp>
 #include <tools/driver/standby/standby.hpp>
 #include <tools/driver/sync/messages.hpp>
 #include <tools/driver/sync/serve.hpp>
@@ -286,16 +287,19 @@ void print(const serve_report& report, bool as_json, bool is_end) {
                     {"listening", report.address},
                     {"head", report.head.number},
                     {"id", to_string(report.head.id)},
-                    {"snapshot", text_or_null(report.snapshot)}};
+                    {"snapshot", text_or_null(report.snapshot)},
+                    {"feed", text_or_null(report.feed)}};
         if (is_end) object.update(json_of(all));
         return print_or_throw(line_of(object) + "\n");
     }
-    print_or_throw(is_end ? fmt::format("served {} blocks, {} files of a snapshot, {} bytes: {} "
-                                        "connections, {} of them to the end, {} refused\n",
-                                        all.blocks, all.snapshot_files, all.bytes, all.connections,
-                                        all.finished, all.refused)
-                          : fmt::format("{}, block {}: listening at {}\n", report.chain,
-                                        report.head.number, report.address));
+    print_or_throw(
+        is_end ? fmt::format("served {} blocks, {} files of a snapshot, {} bytes: {} "
+                             "connections, {} of them to the end, {} refused\n",
+                             all.blocks, all.snapshot_files, all.bytes, all.connections,
+                             all.finished, all.refused)
+               : fmt::format("{}, block {}: listening at {}\n{}", report.chain, report.head.number,
+                             report.address,
+                             report.snapshot.empty() ? "" : "snapshot " + report.snapshot + "\n"));
 }
 
 } // namespace
@@ -307,19 +311,31 @@ void declare_serve(command& verb) {
         observation_options watch;
     };
     const auto options = std::make_shared<call>();
-    verb.add_option("--block-log", options->block_log, "the log").value_name("FILE").required();
+    command_option& log =
+        verb.add_option("--block-log", options->block_log, "the log").value_name("FILE");
     verb.add_option("--forks", options->forks,
                     "a file of branches that lose against the log, as made by generate")
+        .needs(log)
         .value_name("FILE");
     verb.add_option("--snapshot", options->snapshot,
-                    "a snapshot of the chain's state, offered to new nodes beside the blocks")
+                    "a snapshot of the chain's state, offered to new nodes; with --feed it is "
+                    "written if it is not there")
         .value_name("FOLDER");
+    command_option& feed =
+        verb.add_option("--feed", options->feed,
+                        "a state that a node of this machine writes, to be copied by standbys on "
+                        "others")
+            .value_name("STATE");
+    verb.add_flag("--take-over", options->may_take_over,
+                  "let a standby take the state's place when its writer is gone")
+        .needs(feed);
     verb.add_option("--listen", options->listen,
                     "HOST:PORT, or :PORT for the loopback; port 0: any, printed on stdout")
         .value_name("HOST:PORT")
         .shows_default();
     command_option& rate = verb.add_option("--blocks-per-second", options->blocks_per_second,
                                            "let blocks appear at this rate, as on a live chain")
+                               .needs(log)
                                .real_number(0.001, 1e9);
     verb.add_option("--from-head", options->from_head,
                     "number of the last block that is there from the start")
@@ -341,6 +357,7 @@ void declare_serve(command& verb) {
         const catch_interruption signals;
         const observation watched(options->watch);
         options->network.listen = parse_endpoint(options->listen);
+        if (options->feed && options->snapshot) offer_snapshot(*options->feed, *options->snapshot);
         const serve_report report = serve(*options, signals, [&](const serve_report& begun) {
             print(begun, options->json, false);
         });
@@ -376,9 +393,13 @@ void declare_standby(command& verb) {
         observation_options watch;
     };
     const auto options = std::make_shared<call>();
-    verb.add_option("--of", options->of, "folder of the state to follow")
-        .value_name("FOLDER")
-        .required();
+    command_option& of =
+        verb.add_option("--of", options->of, "folder of the state to follow").value_name("FOLDER");
+    verb.add_option_function<std::string>(
+            "--from", [options](const std::string& name) { options->from = parse_endpoint(name); },
+            "HOST:PORT of a `serve --feed` that offers the state to follow")
+        .value_name("HOST:PORT")
+        .excludes(of);
     verb.add_option("--name", options->cursor,
                     "the name of this standby in the feed of the followed state")
         .shows_default();
@@ -392,6 +413,7 @@ void declare_standby(command& verb) {
         .one_of({"killed", "ended", "never"})
         .default_text("killed");
     add_following_options(verb, *options);
+    add_snapshot_options(verb, options->from_snapshot);
     verb.add_flag("--json", options->json, "one JSON object on stdout for each event");
     add_observation_options(verb, options->watch);
     verb.runs([options] {

@@ -4,6 +4,7 @@
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/driver/standby/beginning.hpp>
 #include <tools/driver/sync/messages.hpp>
+#include <tools/driver/sync/served_feed.hpp>
 #include <tools/inspect/snapshot/state_writer.hpp>
 #include <tools/progress.hpp>
 
@@ -69,14 +70,25 @@ void copy_state(const fs::path& primary, feed::follower& feed, const following_o
     fs::remove_all(folder);
 }
 
+void offer_snapshot(const fs::path& state, const fs::path& folder) {
+    if (fs::exists(folder / "manifest")) return;
+    feed::follower keeping(state, served_feed::cursor_of_snapshot);
+    begin_feed(state, keeping);
+    inspect::row_source from(state);
+    spdlog::info("{}: written, a snapshot of {}; the feed keeps what follows it", folder.string(),
+                 state.string());
+    (void)inspect::write_snapshot(from, {folder, {}});
+}
+
 feed::feed_position place_behind(chain_state& copy, feed::follower& feed,
                                  const std::function<bool()>& goes_on) {
     const block_place head{copy.head(), copy.head_id()};
     feed::feed_position found = feed.position();
     bool is_found = copy.state().revision() == feed.revision();
     feed::entry one;
-    for (const auto until = std::chrono::steady_clock::now() + patience; goes_on();) {
+    for (auto until = std::chrono::steady_clock::now() + patience; goes_on();) {
         if (feed.next(one)) {
+            until = std::chrono::steady_clock::now() + patience;
             if (ends_with(one, feed.types(), head)) {
                 found = feed.position();
                 is_found = true;

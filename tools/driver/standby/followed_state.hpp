@@ -1,12 +1,15 @@
 #pragma once
 
 #include <chainbase/feed/follower.hpp>
+#include <tools/driver/sync/other_writer.hpp>
 
 #include <filesystem>
 #include <memory>
 #include <string>
 
 namespace chainbase::driver {
+
+struct standby_options;
 
 /// The state that a standby follows.
 class followed_state {
@@ -16,19 +19,20 @@ public:
     followed_state& operator=(const followed_state&) = delete;
     virtual ~followed_state() = default;
 
-    /// What is told of it. Throws what opening it throws.
+    /// What is told of it. Throws what opening it throws; of a state on another machine
+    /// interrupted_error when a signal comes before that has answered.
     [[nodiscard]] virtual feed::follower& feed() = 0;
+    /// All entries until `behind` need not come again; `at` is the revision there.
+    virtual void keep(feed::feed_position behind, revision_number at) = 0;
 
-    enum class writer {
-        works,  ///< or starts
-        killed, ///< ended without closing the state
-        ended,  ///< closed the state
-    };
-    [[nodiscard]] virtual writer look() = 0;
-    /// Tells the feed of all completed blocks that a killed writer left untold, and keeps other
-    /// writers out until this is destroyed. Throws locked_error when there is a writer, and what
-    /// opening the state for writing throws.
-    virtual void keep_writers_out() = 0;
+    /// Of a state on another machine that is not reached: works. Throws what keeps the feed from
+    /// going on.
+    [[nodiscard]] virtual other_writer::condition look() = 0;
+    /// Lets feed() tell of all completed blocks that a killed writer left untold, and keeps other
+    /// writers out until this is destroyed. Returns false when a signal came first. Throws
+    /// locked_error when there is a writer, or another standby has taken over, damaged_error when
+    /// the state cannot be opened, and what opening it for writing throws.
+    [[nodiscard]] virtual bool keep_writers_out() = 0;
 
     /// For messages.
     [[nodiscard]] virtual std::string name() const = 0;
@@ -37,5 +41,10 @@ public:
 /// A state on this machine, which the cursor `cursor` follows.
 [[nodiscard]] std::unique_ptr<followed_state> follow_here(const std::filesystem::path& state,
                                                           const std::string& cursor);
+
+/// The state whose feed `how.from` serves (sync/serve.hpp). What comes is mirrored in
+/// `how.state`.feed by a thread, which connects again, with pauses, until this is destroyed.
+/// `how` outlives it. Throws locked_error when another process has that folder, io_error.
+[[nodiscard]] std::unique_ptr<followed_state> follow_from_server(const standby_options& how);
 
 } // namespace chainbase::driver

@@ -21,19 +21,26 @@ namespace chainbase::driver {
 namespace {
 
 using when = standby_options::when;
-using writer = followed_state::writer;
+using writer = other_writer::condition;
 using stand_clock = std::chrono::steady_clock;
 
 /// How often the feed and the writer are looked at while nothing comes.
 constexpr std::chrono::milliseconds pause{1};
 constexpr std::chrono::seconds between_keeps{1};
 
+std::unique_ptr<followed_state> followed_by(const standby_options& options) {
+    if (options.from) return follow_from_server(options);
+    if (options.of.empty())
+        throw usage_error("standby: nothing to follow is named; --of names a state of this "
+                          "machine, --from a server of another one");
+    return follow_here(options.of, options.cursor);
+}
+
 class standing_by {
 public:
     standing_by(const standby_options& options, const catch_interruption& signals,
                 const standby_listener& tell)
-        : options_(options), signals_(signals), tell_(tell),
-          primary_(follow_here(options.of, options.cursor)) {
+        : options_(options), signals_(signals), tell_(tell), primary_(followed_by(options)) {
         all_.of = primary_->name();
         all_.state = options.state.string();
     }
@@ -44,7 +51,7 @@ public:
         while (!signals_.caught()) {
             if (apply_next()) continue;
             if (is_gone()) {
-                take_over();
+                if (!take_over()) break;
                 return after();
             }
             std::this_thread::sleep_for(pause);
@@ -57,8 +64,7 @@ public:
 
 private:
     void open() {
-        if (!chain_state::is_in(options_.state))
-            copy_state(options_.of, primary_->feed(), options_);
+        if (!chain_state::is_in(options_.state)) make_state();
         const std::string chain = chain_state::require_chain(options_.state);
         state_ = std::make_unique<chain_state>(options_.state, chain, options_.lag,
                                                options_.state_settings);
@@ -73,6 +79,19 @@ private:
             spdlog::warn("{}: has no state root, so blocks are only compared object by object; "
                          "--state-root all of its node makes one",
                          all_.of);
+    }
+
+    void make_state() {
+        feed::follower& from = primary_->feed(); // which has begun before the state was read
+        if (!options_.from) return copy_state(options_.of, from, options_);
+        if (!options_.from_snapshot)
+            throw usage_error(all_.state +
+                              ": there is no state; --from-snapshot FOLDER makes it "
+                              "of the snapshot that " +
+                              all_.of + " offers, with --trusted-name and what its serve printed");
+        following_options of_server = options_;
+        of_server.peers = {*options_.from};
+        (void)start_from_snapshot(*options_.from_snapshot, of_server);
     }
 
     /// Returns whether there was one.
@@ -107,10 +126,11 @@ private:
         return false;
     }
 
-    void take_over() {
+    /// Returns false when a signal came first.
+    [[nodiscard]] bool take_over() {
         const auto begin = stand_clock::now();
         try {
-            primary_->keep_writers_out();
+            if (!primary_->keep_writers_out()) return false;
         } catch (const damaged_error& problem) {
             spdlog::error("{}; it takes over with what it was told of", problem.what());
         }
@@ -120,6 +140,7 @@ private:
         all_.milliseconds =
             std::chrono::duration<double, std::milli>(stand_clock::now() - begin).count();
         say("took_over");
+        return true;
     }
 
     standby_report after() {
@@ -128,7 +149,9 @@ private:
             return {all_, {}};
         }
         copy_.reset();
-        return {all_, sync(options_, signals_, std::move(state_))};
+        sync_options next = options_;
+        next.from_snapshot.reset();
+        return {all_, sync(next, signals_, std::move(state_))};
     }
 
     void note_place() {
@@ -158,7 +181,7 @@ private:
         // What is merged into a block comes before the next one.
         for (; !behind_.empty() && behind_.front().first < safe; behind_.pop_front())
             newest = behind_.front();
-        if (newest) primary_->feed().keep(newest->second, newest->first);
+        if (newest) primary_->keep(newest->second, newest->first);
     }
 
     const standby_options& options_;

@@ -15,8 +15,9 @@ namespace chainbase::driver {
 
 /// What a standby follows, and when it takes over.
 struct standby_options : sync_options {
-    std::filesystem::path of;       ///< the folder of the followed state
-    std::string cursor = "standby"; ///< its name in that state's feed
+    std::filesystem::path of;          ///< the folder of the followed state
+    std::optional<endpoint_name> from; ///< or who serves its feed
+    std::string cursor = "standby";    ///< its name in that state's feed
     enum class when { killed, ended, never };
     when takes_over = when::killed;
 };

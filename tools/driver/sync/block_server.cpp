@@ -34,21 +34,23 @@ namespace {
 
 /// Interval at which a connection checks for new blocks.
 constexpr std::chrono::milliseconds look_again{20};
+/// And for more of the feed: a standby is behind by no more.
+constexpr std::chrono::milliseconds look_at_feed{1};
 
 } // namespace
-
-// --- steps ---
-
-// --- the end ---
 
 /// One client of a block_server, starting with its hello:
 ///
 ///     read hello -> write hello -> read request -> write frames ... caught up -> keepalives
 ///                               ^-> read snapshot_request -> look through the file -> write it
 ///                               '-----------------------------------------------------'
+///                               -> read feed_request -> write parts and states ...
+///                                                       read feed_keep, beside that
 ///
 /// One read or write is under way at a time, each limited by a timer. After its request the client
-/// sends nothing: a read waits for it to disconnect.
+/// sends nothing: a read waits for it to disconnect. Only a client of the feed says, at any time,
+/// what it does not need any more: that is looked at between two writes, and the next one read
+/// then.
 class server_connection : public std::enable_shared_from_this<server_connection> {
 public:
     enum class end { refused, finished, gone };
@@ -61,18 +63,19 @@ public:
         [[nodiscard]] virtual std::size_t available() const = 0;
         virtual void sent(std::uint64_t blocks, std::uint64_t bytes) = 0;
         virtual void sent_file() = 0; ///< of the snapshot, the last part of it
+        /// `one` serves the feed to the client of this name: hangs up on an earlier connection.
+        virtual void begins_feed(const server_connection& one, const std::string& client) = 0;
         /// Logs within the server's message limit.
         virtual void say(message_limit::level how, const std::string& text) = 0;
         /// Called once for each started connection.
         virtual void ended(const std::shared_ptr<server_connection>& one, end how) = 0;
     };
 
-    server_connection(tcp::socket socket, std::string name, const served_chain& chain,
-                      const served_snapshot* snapshot, const block_server::options& how,
-                      host& server)
+    server_connection(tcp::socket socket, std::string name, const block_server::offers& what,
+                      const block_server::options& how, host& server)
         : socket_(std::move(socket)), limit_(socket_.get_executor()),
-          pause_(socket_.get_executor()), name_(std::move(name)), chain_(chain),
-          snapshot_(snapshot), how_(how), server_(server) {
+          pause_(socket_.get_executor()), name_(std::move(name)), what_(what), how_(how),
+          server_(server) {
         code ignored;
         socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
     }
@@ -88,6 +91,8 @@ public:
                                      "one address; try later");
     }
     void hang_up() { finish(end::refused); }
+    /// The client to which it serves the feed; empty: none.
+    [[nodiscard]] std::string client_of_feed() const { return feed_ ? feed_->client() : ""; }
     /// Whether it has not sent its hello yet.
     [[nodiscard]] bool is_silent() const noexcept { return is_counted_ && !has_said_hello_; }
     void close() {
@@ -102,20 +107,22 @@ private:
     using socket = boost::asio::ip::tcp::socket;
     using code = boost::system::error_code;
 
-    /// `other`: may come in place of `expected`.
+    /// `others`: may come in place of `expected`.
     template <typename Then>
-    void read_frame(message expected, std::optional<message> other,
-                    std::chrono::milliseconds within, Then then) {
+    void read_frame(message expected, std::vector<message> others, std::chrono::milliseconds within,
+                    Then then) {
         limit(within, "to say what it wants");
-        asio::async_read(
-            socket_, asio::buffer(header_),
-            [self = shared_from_this(), expected, other, then](code failure, std::size_t) {
-                if (failure) return self->finish(end::gone);
-                self->guarded([&] {
-                    const frame_start start = read_frame_start(self->header_);
-                    self->read_payload(start, start.type == other ? *other : expected, then);
-                });
-            });
+        asio::async_read(socket_, asio::buffer(header_),
+                         [self = shared_from_this(), expected, others = std::move(others),
+                          then](code failure, std::size_t) {
+                             if (failure) return self->finish(end::gone);
+                             self->guarded([&] {
+                                 const frame_start start = read_frame_start(self->header_);
+                                 const bool is_other =
+                                     std::ranges::find(others, start.type) != others.end();
+                                 self->read_payload(start, is_other ? start.type : expected, then);
+                             });
+                         });
     }
     template <typename Then>
     void read_payload(frame_start start, message expected, Then then) {
@@ -157,6 +164,8 @@ private:
             refuse(problem.how() == peer_error::severity::lasting ? refusal_reason::wrong_version
                                                                   : refusal_reason::malformed,
                    problem.what());
+        } catch (const refusal_error& problem) {
+            refuse(problem.why(), problem.what());
         } catch (const std::exception& problem) {
             say(level::error, problem.what());
             refuse(refusal_reason::ending, "the server cannot read what it serves");
@@ -177,27 +186,69 @@ private:
     void take_hello(byte_view payload) {
         const hello_message said = read_hello(payload);
         has_said_hello_ = true;
-        if (!said.chain.empty() && said.chain != chain_.log().chain())
-            return refuse(refusal_reason::wrong_chain, "this server has blocks of " +
-                                                           chain_.log().chain() + ", not of " +
-                                                           said.chain);
-        hello_message own = chain_.hello(server_.available());
-        own.has_snapshot = snapshot_ != nullptr;
+        if (!said.chain.empty() && said.chain != what_.chain())
+            return refuse(refusal_reason::wrong_chain,
+                          "this server has blocks of " + what_.chain() + ", not of " + said.chain);
+        hello_message own{what_.chain(), {}, {}};
+        if (what_.blocks) own = what_.blocks->hello(server_.available());
+        own.has_snapshot = what_.snapshot != nullptr;
+        own.has_feed = what_.feed != nullptr;
+        own.may_take_over = what_.feed && what_.feed->may_take_over();
         write(framed(own), [this] { read_question(); });
     }
     void read_question() {
-        const auto file = snapshot_ ? std::optional(message::snapshot_request) : std::nullopt;
-        read_frame(message::request, file, how_.request_limit,
+        std::vector<message> others;
+        if (what_.snapshot) others.push_back(message::snapshot_request);
+        if (what_.feed) others.push_back(message::feed_request);
+        read_frame(message::request, std::move(others), how_.request_limit,
                    [this](message type, byte_view payload) {
                        if (type == message::request)
                            take_request(payload);
-                       else
+                       else if (type == message::snapshot_request)
                            take_snapshot_request(payload);
+                       else
+                           take_feed_request(payload);
                    });
+    }
+    void take_feed_request(byte_view payload) {
+        const feed_request_message asked = read_feed_request(payload);
+        server_.begins_feed(*this, asked.name);
+        feed_ = std::make_unique<outgoing_feed>(*what_.feed, asked);
+        say(level::info, "follows the feed as " + asked.name);
+        read_keep();
+        send_feed();
+    }
+    void read_keep() {
+        asio::async_read(socket_, asio::buffer(keep_),
+                         [self = shared_from_this()](code failure, std::size_t) {
+                             if (failure) return self->finish(end::gone);
+                             self->has_kept_ = true;
+                         });
+    }
+    void send_feed() {
+        if (std::exchange(has_kept_, false)) {
+            const frame_start start = read_frame_start(keep_);
+            const byte_view payload = byte_view(keep_).subspan(sizeof(wire::frame_header));
+            if (start.type != message::feed_keep || start.payload_bytes != payload.size())
+                throw peer_error(peer_error::severity::fault,
+                                 "sends something else than what it needs of the feed");
+            require_checksum(start, payload);
+            feed_->take(read_feed_keep(payload));
+            read_keep();
+        }
+        std::optional<bytes> frame = feed_->next_frame(how_.keepalive);
+        if (frame) {
+            server_.sent(0, frame->size());
+            return write(std::move(*frame), [this] { send_feed(); });
+        }
+        pause_.expires_after(look_at_feed);
+        pause_.async_wait([self = shared_from_this()](code ended) {
+            if (!ended) self->guarded([&] { self->send_feed(); });
+        });
     }
     void take_snapshot_request(byte_view payload) {
         const sha256_digest digest = read_snapshot_request(payload).digest;
-        file_ = snapshot_->open(digest);
+        file_ = what_.snapshot->open(digest);
         if (!file_) return send_no_file("has no sound chunk " + hex(digest));
         asked_ = digest;
         look_at_file();
@@ -229,16 +280,20 @@ private:
     }
     void take_request(byte_view payload) {
         const request_message asked = read_request(payload);
-        const auto common = chain_.common(asked);
+        if (!what_.blocks)
+            return refuse(refusal_reason::no_common_block,
+                          "this server has no blocks (serve --block-log)");
+        const served_chain& chain = *what_.blocks;
+        const auto common = chain.common(asked);
         if (!common)
-            return refuse(
-                refusal_reason::no_common_block,
-                "of the blocks that you can go back to (" + in_words(asked.known.back()) + " to " +
-                    in_words(asked.known.front()) + ") this server has none; it has " +
-                    in_words(chain_.head(std::min<std::size_t>(1, chain_.ids().count()))) + " to " +
-                    in_words(chain_.head(chain_.ids().count())));
-        cursor_.emplace(chain_, *common);
-        say(level::info, fmt::format("goes on after block {}", chain_.head(*common).number));
+            return refuse(refusal_reason::no_common_block,
+                          "of the blocks that you can go back to (" + in_words(asked.known.back()) +
+                              " to " + in_words(asked.known.front()) +
+                              ") this server has none; it has " +
+                              in_words(chain.head(std::min<std::size_t>(1, chain.ids().count()))) +
+                              " to " + in_words(chain.head(chain.ids().count())));
+        cursor_.emplace(chain, *common);
+        say(level::info, fmt::format("goes on after block {}", chain.head(*common).number));
         watch_for_end();
         send_next();
     }
@@ -252,11 +307,11 @@ private:
     }
     /// Everything available was sent: sends caught_up once, then keepalives.
     void send_state(std::size_t available) {
-        const bool is_end = available == chain_.ids().count();
+        const bool is_end = available == what_.blocks->ids().count();
         const auto now = std::chrono::steady_clock::now();
         if (told_ != available) {
             told_ = available;
-            write(framed(caught_up_message{chain_.head(available), is_end}), [this, is_end] {
+            write(framed(caught_up_message{what_.blocks->head(available), is_end}), [this, is_end] {
                 has_all_ = is_end;
                 wait_for_more();
             });
@@ -310,13 +365,15 @@ private:
     boost::asio::steady_timer limit_;
     boost::asio::steady_timer pause_;
     std::string name_;
-    const served_chain& chain_;
-    const served_snapshot* snapshot_; ///< null: none is offered
+    const block_server::offers& what_;
     const block_server::options& how_;
     host& server_;
     std::optional<served_chain::cursor> cursor_;
     std::unique_ptr<outgoing_file> file_; ///< what it was asked for, until it is sent
     sha256_digest asked_{};
+    std::unique_ptr<outgoing_feed> feed_; ///< of a client that follows the feed
+    std::array<std::byte, sizeof(wire::frame_header) + sizeof(wire::feed_keep)> keep_{};
+    bool has_kept_ = false; ///< keep_ is to be looked at
     std::array<std::byte, sizeof(wire::frame_header)> header_{};
     bytes in_;
     bytes out_;
@@ -349,8 +406,7 @@ std::string in_words(const tcp::endpoint& at) {
 } // namespace
 
 struct block_server::parts : server_connection::host {
-    const served_chain& chain;
-    const served_snapshot* snapshot;
+    offers what;
     options how;
     counters so_far;
     std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
@@ -366,8 +422,7 @@ struct block_server::parts : server_connection::host {
     message_limit greetings{"clients that go on"};
     message_limit warnings{"clients that are refused or hung up on"};
 
-    parts(const served_chain& chain_, const served_snapshot* snapshot_, const options& how_)
-        : chain(chain_), snapshot(snapshot_), how(how_) {
+    parts(const offers& what_, const options& how_) : what(what_), how(how_) {
         const tcp::endpoint at = resolved(context, how.listen);
         try {
             acceptor.open(at.protocol());
@@ -407,7 +462,7 @@ struct block_server::parts : server_connection::host {
         if (failure) return; // disconnected already
         const bool has_room = make_room(from.address());
         const auto made = std::make_shared<server_connection>(std::move(socket), in_words(from),
-                                                              chain, snapshot, how, *this);
+                                                              what, how, *this);
         if (!has_room) return made->reject_connection();
         connections.push_back({made, from.address()});
         made->start();
@@ -435,7 +490,7 @@ struct block_server::parts : server_connection::host {
     }
 
     [[nodiscard]] std::size_t available() const override {
-        const std::size_t all = chain.ids().count();
+        const std::size_t all = what.blocks->ids().count();
         if (!how.blocks_per_second) return all;
         const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
         const double more = passed.count() * *how.blocks_per_second;
@@ -451,6 +506,16 @@ struct block_server::parts : server_connection::host {
         so_far.bytes += bytes;
     }
     void sent_file() override { ++so_far.snapshot_files; }
+    void begins_feed(const server_connection& one, const std::string& name) override {
+        const auto former = std::ranges::find_if(connections, [&](const client& each) {
+            return each.connection.get() != &one && each.connection->client_of_feed() == name;
+        });
+        if (former == connections.end()) return;
+        const auto closed = former->connection;
+        say(message_limit::level::warning,
+            "a client that follows the feed as " + name + " came again; hung up on the former one");
+        closed->hang_up();
+    }
     void ended(const std::shared_ptr<server_connection>& one, server_connection::end how) override {
         so_far.refused += how == server_connection::end::refused ? 1 : 0;
         so_far.finished += how == server_connection::end::finished ? 1 : 0;
@@ -458,9 +523,12 @@ struct block_server::parts : server_connection::host {
     }
 };
 
-block_server::block_server(const served_chain& chain, const options& how,
-                           const served_snapshot* snapshot)
-    : parts_(std::make_unique<parts>(chain, snapshot, how)) {}
+std::string block_server::offers::chain() const {
+    return blocks ? blocks->log().chain() : snapshot ? snapshot->manifest().chain : "";
+}
+
+block_server::block_server(const offers& what, const options& how)
+    : parts_(std::make_unique<parts>(what, how)) {}
 
 block_server::~block_server() {
     for (const parts::client& one : parts_->connections)
@@ -517,27 +585,45 @@ void show(const block_server::counters& all) {
     sent_bytes.set(static_cast<double>(all.bytes));
 }
 
+/// The index behind the last block that is there from the start.
+std::size_t there_from_start(const served_chain& chain, std::uint64_t head) {
+    const auto index = chain.ids().index_of(head);
+    if (!index)
+        throw usage_error(chain.log().path().string() + " has no block " + std::to_string(head) +
+                          " to begin with as the head; name one that it has");
+    return *index + 1;
+}
+
 } // namespace
 
 serve_report serve(const serve_options& options, const catch_interruption& signals,
                    const std::function<void(const serve_report&)>& ready) {
-    const block_log_reader log = open_log(options.block_log);
-    std::optional<served_snapshot> snapshot;
-    if (options.snapshot) snapshot.emplace(*options.snapshot, log.chain());
-    const served_chain chain(log, branches_of(options, log.chain()));
+    if (options.block_log.empty() && !options.feed)
+        throw usage_error("there is nothing to serve: name a block log with --block-log, or a "
+                          "state whose feed is followed with --feed");
     block_server::options network = options.network;
     network.blocks_per_second = options.blocks_per_second;
-    if (options.from_head != 0) {
-        const auto index = chain.ids().index_of(options.from_head);
-        if (!index)
-            throw usage_error(log.path().string() + " has no block " +
-                              std::to_string(options.from_head) +
-                              " to begin with as the head; name one that it has");
-        network.there = *index + 1;
+    std::optional<served_chain> chain;
+    if (!options.block_log.empty()) {
+        const block_log_reader log = open_log(options.block_log);
+        chain.emplace(log, branches_of(options, log.chain()));
+        if (options.from_head != 0) network.there = there_from_start(*chain, options.from_head);
     }
-    block_server server(chain, network, snapshot ? &*snapshot : nullptr);
-    serve_report report{log.chain(), server.address(), chain.head(chain.ids().count()), {}, {}, {}};
+    std::optional<served_snapshot> snapshot;
+    if (options.snapshot)
+        snapshot.emplace(*options.snapshot,
+                         chain ? std::optional(chain->log().chain()) : std::nullopt);
+    std::optional<served_feed> feed;
+    if (options.feed) feed.emplace(*options.feed, options.may_take_over);
+    const block_server::offers what{chain ? &*chain : nullptr, snapshot ? &*snapshot : nullptr,
+                                    feed ? &*feed : nullptr};
+    block_server server(what, network);
+    serve_report report;
+    report.chain = what.chain();
+    report.address = server.address();
+    if (chain) report.head = chain->head(chain->ids().count());
     if (snapshot) report.snapshot = hex(snapshot->manifest().name());
+    if (options.feed) report.feed = options.feed->string();
     ready(report);
     while (!signals.caught() && !(options.once && server.so_far().finished > 0)) {
         show(server.so_far());

@@ -87,7 +87,9 @@ bytes framed(const hello_message& value) {
     wire::hello payload{};
     payload.magic = wire::magic;
     payload.version = wire::version;
-    payload.offers = value.has_snapshot ? 1 : 0;
+    payload.offers = (value.has_snapshot ? wire::offer::snapshot : 0U) |
+                     (value.has_feed ? wire::offer::feed : 0U) |
+                     (value.may_take_over ? wire::offer::take_over : 0U);
     std::ranges::copy(value.chain.substr(0, payload.chain.size()), payload.chain.begin());
     payload.first = packed(value.first);
     payload.last = packed(value.last);
@@ -143,6 +145,48 @@ bytes framed(const snapshot_part_message& value) {
     return sealed(std::move(frame), message::snapshot_part);
 }
 
+bytes framed(const feed_request_message& value) {
+    wire::feed_request payload{};
+    std::ranges::copy(value.name.substr(0, payload.name.size()), payload.name.begin());
+    payload.begin = static_cast<std::uint32_t>(value.begin);
+    payload.place = value.place;
+    bytes frame = begun_frame();
+    append(frame, payload);
+    return sealed(std::move(frame), message::feed_request);
+}
+
+bytes framed(const feed_part_message& value) {
+    wire::feed_part payload{};
+    payload.file = value.file;
+    payload.place = value.place;
+    bytes frame = begun_frame();
+    append(frame, payload);
+    frame.insert(frame.end(), value.content.begin(), value.content.end());
+    return sealed(std::move(frame), message::feed_part);
+}
+
+bytes framed(const feed_state_message& value) {
+    wire::feed_state payload{};
+    std::memcpy(payload.state.data(), value.state.data(), payload.state.size());
+    payload.begin = value.begin;
+    payload.revision = static_cast<std::uint64_t>(value.revision);
+    payload.end = value.end;
+    payload.writer = static_cast<std::uint32_t>(value.writer);
+    bytes frame = begun_frame();
+    append(frame, payload);
+    return sealed(std::move(frame), message::feed_state);
+}
+
+bytes framed(const feed_keep_message& value) {
+    wire::feed_keep payload{};
+    payload.place = value.place;
+    payload.revision = static_cast<std::uint64_t>(value.revision);
+    payload.take_over = value.takes_over ? 1 : 0;
+    bytes frame = begun_frame();
+    append(frame, payload);
+    return sealed(std::move(frame), message::feed_keep);
+}
+
 bytes framed_keepalive() {
     return sealed(begun_frame(), message::keepalive);
 }
@@ -162,10 +206,13 @@ hello_message read_hello(byte_view payload) {
                              std::to_string(wire::version) + "; use the same program at both ends");
     require_size(payload, sizeof read, "a hello");
     const std::size_t length = strnlen(read.chain.data(), read.chain.size());
+    const std::uint32_t offers = read.offers.value();
     hello_message result{{read.chain.data(), length},
                          unpacked(read.first),
                          unpacked(read.last),
-                         (read.offers.value() & 1) != 0};
+                         (offers & wire::offer::snapshot) != 0,
+                         (offers & wire::offer::feed) != 0,
+                         (offers & wire::offer::take_over) != 0};
     if (printable(bytes_of(result.chain)) != result.chain)
         malformed("names its chain in bytes that are not text");
     return result;
@@ -215,19 +262,68 @@ snapshot_part_message read_snapshot_part(byte_view payload) {
     return result;
 }
 
+feed_request_message read_feed_request(byte_view payload) {
+    require_size(payload, sizeof(wire::feed_request), "a request for a feed");
+    const auto read = load<wire::feed_request>(payload);
+    const std::size_t length = strnlen(read.name.data(), read.name.size());
+    feed_request_message result{{read.name.data(), length},
+                                static_cast<wire::feed_begin>(read.begin.value()),
+                                read.place.value()};
+    if (result.begin < wire::feed_begin::snapshot || result.begin > wire::feed_begin::place)
+        malformed("a request for a feed from " + std::to_string(read.begin.value()) +
+                  ", which is no place to begin");
+    if (result.name.empty() || printable(bytes_of(result.name)) != result.name)
+        malformed("a request for a feed by a name that is empty or no text");
+    return result;
+}
+
+feed_part_message read_feed_part(byte_view payload) {
+    const auto front = front_of<wire::feed_part>(payload, "a part of a feed");
+    const feed_part_message result{front.file.value(), front.place.value(),
+                                   payload.subspan(sizeof front)};
+    if (result.content.empty() || result.place < result.file ||
+        result.place > UINT64_MAX - result.content.size())
+        malformed(std::to_string(result.content.size()) + " bytes at place " +
+                  std::to_string(result.place) + " of a feed's file that begins at " +
+                  std::to_string(result.file));
+    return result;
+}
+
+feed_state_message read_feed_state(byte_view payload) {
+    require_size(payload, sizeof(wire::feed_state), "the state of a feed");
+    const auto read = load<wire::feed_state>(payload);
+    feed_state_message result{{},
+                              read.begin.value(),
+                              static_cast<std::int64_t>(read.revision.value()),
+                              read.end.value(),
+                              static_cast<wire::feed_writer>(read.writer.value())};
+    std::memcpy(result.state.data(), read.state.data(), read.state.size());
+    if (result.writer < wire::feed_writer::works || result.writer > wire::feed_writer::lost)
+        malformed("the state " + std::to_string(read.writer.value()) + " of a feed's writer");
+    return result;
+}
+
+feed_keep_message read_feed_keep(byte_view payload) {
+    require_size(payload, sizeof(wire::feed_keep), "what a client needs of a feed");
+    const auto read = load<wire::feed_keep>(payload);
+    return {read.place.value(), static_cast<std::int64_t>(read.revision.value()),
+            read.take_over.value() != 0};
+}
+
 // --- headers ---
 
 frame_start read_frame_start(byte_view header) {
     const auto read = load<wire::frame_header>(header);
     const std::uint32_t type = read.type.value();
-    if (type < std::uint32_t(message::hello) || type > std::uint32_t(message::snapshot_part))
+    if (type < std::uint32_t(message::hello) || type > std::uint32_t(message::feed_keep))
         malformed("a message of the unknown type " + std::to_string(type));
     const frame_start start{static_cast<message>(type), read.payload_bytes.value(),
                             read.checksum.value()};
-    const std::size_t most = start.type == message::blocks ? wire::max_payload
-                             : start.type == message::snapshot_part
-                                 ? sizeof(wire::snapshot_part) + wire::max_part
-                                 : wire::max_small_payload;
+    const std::size_t most =
+        start.type == message::blocks ? wire::max_payload
+        : start.type == message::snapshot_part || start.type == message::feed_part
+            ? sizeof(wire::snapshot_part) + wire::max_part
+            : wire::max_small_payload;
     if (start.payload_bytes > most)
         malformed("a message of " + std::to_string(start.payload_bytes) + " bytes, of at most " +
                   std::to_string(most));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chainbase/checkpoint/slot_file.hpp>
 #include <chainbase/state_root/sha256.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <tools/block_log/bytes.hpp>
@@ -15,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-/// The protocol between `serve` and `sync`, byte by byte, as drawn in protocol.md. All numbers are
-/// little-endian and unaligned.
+/// The protocol between `serve` and its clients, byte by byte, as drawn in protocol.md. All numbers
+/// are little-endian and unaligned.
 namespace chainbase::driver::wire {
 
 using boost::endian::little_uint32_buf_t;
@@ -27,9 +28,9 @@ inline constexpr std::array<unsigned char, 8> magic{0x8e, 'B', 'L', 'K', 'S', 'Y
 
 /// Maximum payload of a frame. Limits what a hostile length or a block makes a reader allocate.
 inline constexpr std::size_t max_payload = std::size_t{16} << 20;
-/// Bytes of a snapshot's file in a `snapshot_part`.
+/// Bytes of a file in a `snapshot_part` or `feed_part`.
 inline constexpr std::size_t max_part = std::size_t{1} << 20;
-/// Maximum payload of all messages except `blocks` and `snapshot_part`.
+/// Maximum payload of all messages except `blocks`, `snapshot_part` and `feed_part`.
 inline constexpr std::size_t max_small_payload = std::size_t{128} << 10;
 /// Maximum of blocks named in a request.
 inline constexpr std::size_t max_known_blocks = 4097;
@@ -45,6 +46,10 @@ enum class message : std::uint32_t {
     keepalive = 6,        ///< the server: still alive
     snapshot_request = 7, ///< the client: a file of the snapshot that the server offers
     snapshot_part = 8,    ///< the server: consecutive bytes of that file
+    feed_request = 9,     ///< the client: who it is, and where it is in the feed
+    feed_part = 10,       ///< the server: consecutive bytes of the feed's files
+    feed_state = 11,      ///< the server: where the feed ends, and whether it is written
+    feed_keep = 12,       ///< the client: what it does not need any more; that it takes over
 };
 
 /// Precedes every payload.
@@ -66,7 +71,7 @@ static_assert(sizeof(place) == 24);
 struct hello {
     std::array<unsigned char, 8> magic;
     little_uint32_buf_t version;
-    little_uint32_buf_t offers; // the server's: 1: a snapshot; programs before it say 0
+    little_uint32_buf_t offers; // the server's: a bit for each `offer`; older programs say 0
     std::array<char, 32> chain; // padded with zero bytes; the client's is empty to accept any
     place first;                // the sender's first block; all zero when it has none
     place last;
@@ -107,6 +112,58 @@ struct snapshot_part {
 };
 static_assert(sizeof(snapshot_part) == 16);
 
+struct feed_request {
+    std::array<char, 64> name; // padded with zero bytes
+    little_uint64_buf_t place; // with feed_begin::place
+    little_uint32_buf_t begin; // feed_begin
+    little_uint32_buf_t reserved;
+};
+static_assert(sizeof(feed_request) == 80 && offsetof(feed_request, place) == 64);
+
+/// Bytes of a file of the feed follow, 1 to max_part.
+struct feed_part {
+    little_uint64_buf_t file;  // the place of the file's begin
+    little_uint64_buf_t place; // of the first byte
+};
+static_assert(sizeof(feed_part) == sizeof(snapshot_part));
+
+struct feed_state {
+    std::array<std::byte, 16> state; // the identity of the followed state
+    little_uint64_buf_t begin;       // the place of the client's cursor
+    little_uint64_buf_t revision;    // there
+    little_uint64_buf_t end;         // of what may be read
+    little_uint32_buf_t writer;      // feed_writer
+    little_uint32_buf_t reserved;
+};
+static_assert(sizeof(feed_state) == 48 && offsetof(feed_state, writer) == 40);
+
+struct feed_keep {
+    little_uint64_buf_t place;     // what is before it need not come again
+    little_uint64_buf_t revision;  // there
+    little_uint32_buf_t take_over; // 1: the client takes the state's place
+    little_uint32_buf_t reserved;
+};
+static_assert(sizeof(feed_keep) == 24 && offsetof(feed_keep, take_over) == 16);
+
+/// Bits of hello::offers.
+enum offer : std::uint32_t { snapshot = 1, feed = 2, take_over = 4 };
+
+/// Where a client's feed begins.
+enum class feed_begin : std::uint32_t {
+    snapshot = 1, ///< where the offered snapshot does: the client has no state yet
+    cursor = 2,   ///< with the file that has its cursor's place: it has no files
+    place = 3,    ///< at this place: it has what is before
+};
+
+/// What becomes of the followed state.
+enum class feed_writer : std::uint32_t {
+    works = 1,    ///< or starts
+    killed = 2,   ///< ended without closing the state
+    ended = 3,    ///< closed the state
+    kept_out = 4, ///< the server keeps writers out, and the feed is whole: somebody takes over
+    lost = 5,     ///< the same, but the state cannot be opened: the feed has what it had told
+};
+
 /// Its text follows.
 struct refusal {
     little_uint32_buf_t reason;
@@ -123,6 +180,8 @@ enum class refusal_reason : std::uint32_t {
     no_common_block = 5, ///< none of the client's blocks is known
     too_slow = 6,        ///< a time limit ran out
     ending = 7,          ///< the server shuts down
+    too_far_behind = 8,  ///< the feed has not what the client needs; it begins anew
+    no_take_over = 9,    ///< the state's writer works, another client took over, or nobody may
 };
 
 } // namespace chainbase::driver::wire
@@ -154,7 +213,9 @@ struct hello_message {
     std::string chain; ///< empty: any
     block_place first;
     block_place last;
-    bool has_snapshot = false; ///< a server that offers one
+    bool has_snapshot = false;  ///< a server that offers one
+    bool has_feed = false;      ///< a server that offers one
+    bool may_take_over = false; ///< whether its clients may take the followed state's place
 };
 
 struct request_message {
@@ -176,6 +237,34 @@ struct snapshot_part_message {
     byte_view content; ///< a view into the payload
 };
 
+struct feed_request_message {
+    std::string name; ///< of the client's cursor
+    wire::feed_begin begin{};
+    std::uint64_t place = 0;
+};
+
+struct feed_part_message {
+    std::uint64_t file = 0;
+    std::uint64_t place = 0;
+    byte_view content; ///< a view into the payload
+};
+
+struct feed_state_message {
+    checkpoint::slot_file::identity state{};
+    std::uint64_t begin = 0;
+    std::int64_t revision = 0;
+    std::uint64_t end = 0;
+    wire::feed_writer writer{};
+
+    bool operator==(const feed_state_message&) const = default;
+};
+
+struct feed_keep_message {
+    std::uint64_t place = 0;
+    std::int64_t revision = 0;
+    bool takes_over = false;
+};
+
 struct refusal_message {
     wire::refusal_reason reason{};
     std::string text; ///< printable
@@ -190,6 +279,11 @@ struct refusal_message {
 [[nodiscard]] bytes framed(const snapshot_request_message& value);
 /// Requires a content of at most wire::max_part.
 [[nodiscard]] bytes framed(const snapshot_part_message& value);
+[[nodiscard]] bytes framed(const feed_request_message& value);
+/// Requires a content of at most wire::max_part.
+[[nodiscard]] bytes framed(const feed_part_message& value);
+[[nodiscard]] bytes framed(const feed_state_message& value);
+[[nodiscard]] bytes framed(const feed_keep_message& value);
 [[nodiscard]] bytes framed_keepalive();
 /// @}
 
@@ -202,6 +296,11 @@ struct refusal_message {
 [[nodiscard]] snapshot_request_message read_snapshot_request(byte_view payload);
 /// Refuses parts that are empty or reach beyond their file.
 [[nodiscard]] snapshot_part_message read_snapshot_part(byte_view payload);
+[[nodiscard]] feed_request_message read_feed_request(byte_view payload);
+/// Refuses one that is empty, or begins before its file.
+[[nodiscard]] feed_part_message read_feed_part(byte_view payload);
+[[nodiscard]] feed_state_message read_feed_state(byte_view payload);
+[[nodiscard]] feed_keep_message read_feed_keep(byte_view payload);
 /// @}
 
 /// The header of a frame.

@@ -159,6 +159,21 @@ void peer_connection::send(const bytes& frame) {
         clock::now() + bounds_.connect, "to take what was sent");
 }
 
+void peer_connection::send_beside(bytes frame) {
+    next_beside_ = std::move(frame);
+    if (beside_.empty()) write_beside();
+}
+void peer_connection::write_beside() {
+    beside_ = std::exchange(next_beside_, {});
+    asio::async_write(socket_, asio::buffer(beside_), [this](error_code failure, std::size_t) {
+        beside_.clear();
+        if (failure)
+            cancel();
+        else if (!next_beside_.empty())
+            write_beside();
+    });
+}
+
 hello_message peer_connection::greet(const std::string& chain) {
     send(framed(hello_message{chain, {}, {}}));
     const frame first = next();

@@ -52,6 +52,9 @@ public:
     /// Returns the next frame, its checksum verified; valid until the next call.
     [[nodiscard]] frame next();
 
+    /// For handlers of the io_context: sends while another operation waits; of several frames that
+    /// wait for an earlier one, the last. If it fails, the pending operation does.
+    void send_beside(bytes frame);
     /// Cancels the pending operation with an error.
     void cancel();
 
@@ -67,6 +70,7 @@ private:
              const std::string& failed = "was cut off");
     void have(std::size_t size, std::chrono::steady_clock::time_point until);
     void make_room(std::size_t size);
+    void write_beside();
     [[nodiscard]] boost::asio::ip::tcp::resolver::results_type
     look_up(std::chrono::steady_clock::time_point until);
 
@@ -79,6 +83,8 @@ private:
     std::string name_;
     limits bounds_;
     std::atomic<std::uint64_t>& received_;
+    bytes beside_; ///< being sent by send_beside()
+    bytes next_beside_;
     bytes buffer_;
     std::size_t begin_ = 0; ///< of the bytes not consumed yet
     std::size_t end_ = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tools/driver/sync/served_chain.hpp>
+#include <tools/driver/sync/served_feed.hpp>
 #include <tools/driver/sync/served_snapshot.hpp>
 #include <tools/endpoint_name.hpp>
 #include <tools/interruption.hpp>
@@ -18,7 +19,7 @@
 
 namespace chainbase::driver {
 
-/// Serves the blocks of a chain to clients.
+/// Serves the blocks of a chain, a snapshot, and the feed of a state to clients.
 ///
 /// Invariants: (1) a faulty client costs its own connection only; (2) there are at most
 /// `connections` of them, and `connections_per_address` from the same address, each with one frame
@@ -55,9 +56,18 @@ public:
                              ())
     };
 
-    /// Listens. `snapshot`: offered beside the blocks, null: none. Throws io_error on failure.
-    block_server(const served_chain& chain, const options& how,
-                 const served_snapshot* snapshot = nullptr);
+    /// What it offers, each of which outlives it; null: none.
+    struct offers {
+        const served_chain* blocks = nullptr;
+        const served_snapshot* snapshot = nullptr;
+        served_feed* feed = nullptr;
+
+        /// Empty: not known.
+        [[nodiscard]] std::string chain() const;
+    };
+
+    /// Listens. Throws io_error on failure.
+    block_server(const offers& what, const options& how);
     ~block_server();
     block_server(const block_server&) = delete;
     block_server& operator=(const block_server&) = delete;
@@ -75,7 +85,7 @@ private:
 };
 
 struct serve_options {
-    std::filesystem::path block_log;
+    std::filesystem::path block_log; ///< empty: no blocks are served
     /// Blocks published each second, as on a live chain.
     std::optional<double> blocks_per_second;
     /// With blocks_per_second: the number of the last block available at the start.
@@ -83,6 +93,8 @@ struct serve_options {
     std::filesystem::path forks;         ///< a file of branches beside the log; empty: none
     std::vector<losing_branch> branches; ///< further branches
     std::optional<std::filesystem::path> snapshot; ///< a folder, offered beside the blocks
+    std::optional<std::filesystem::path> feed;     ///< a state, whose feed is offered
+    bool may_take_over = false; ///< whether a client of the feed may take the state's place
     /// Stop when a client got everything and disconnected.
     bool once = false;
     block_server::options network;
@@ -93,11 +105,13 @@ struct serve_report {
     std::string address;
     block_place head;
     std::string snapshot; ///< its name; empty: none is offered
+    std::string feed;     ///< the state; empty: none is offered
     block_server::counters served;
     bool interrupted = false;
 };
 
-/// Serves the blocks of a log, and branches that lose against it, until a signal. Calls
+/// Serves the blocks of a log, and branches that lose against it, and what else the options name,
+/// until a signal. Throws usage_error when there is neither a log nor a feed. Calls
 /// ready(report) once it listens. Throws what reading the log and the branches throws,
 /// interrupted_error when the signal comes before that is done, io_error when it cannot listen.
 [[nodiscard]] serve_report serve(const serve_options& options, const catch_interruption& signals,

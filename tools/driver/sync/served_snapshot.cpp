@@ -68,11 +68,12 @@ bytes outgoing_file::next_frame() {
 
 // --- a snapshot ---
 
-served_snapshot::served_snapshot(const std::filesystem::path& folder, const std::string& chain)
+served_snapshot::served_snapshot(const std::filesystem::path& folder,
+                                 const std::optional<std::string>& chain)
     : from_(folder), manifest_file_(opened(folder / "manifest")) {
-    if (manifest().chain != chain)
+    if (chain && manifest().chain != *chain)
         throw usage_error(folder.string() + ": is a snapshot of the chain \"" + manifest().chain +
-                          "\", the block log is of " + chain +
+                          "\", the block log is of " + *chain +
                           "; name one of that chain, of a state that chainbase-driver made");
     const std::string text = manifest().text();
     manifest_sum_ = XXH3_64bits(text.data(), text.size());

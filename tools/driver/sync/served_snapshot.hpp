@@ -53,8 +53,10 @@ private:
 /// Immutable; safe to use from any thread.
 class served_snapshot {
 public:
-    /// Throws what folder_reader throws; usage_error when it is of another chain, or lacks a file.
-    served_snapshot(const std::filesystem::path& folder, const std::string& chain);
+    /// `chain`: the one that it must be of. Throws what folder_reader throws; usage_error when it
+    /// is of another chain, or lacks a file.
+    explicit served_snapshot(const std::filesystem::path& folder,
+                             const std::optional<std::string>& chain = {});
 
     [[nodiscard]] const snapshot_file::manifest& manifest() const noexcept {
         return from_.manifest();

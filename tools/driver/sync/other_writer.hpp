@@ -1,0 +1,41 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+namespace chainbase {
+class database;
+}
+
+namespace chainbase::driver {
+
+/// The process that writes a state of this machine, as another process sees it.
+///
+/// Not thread-safe.
+class other_writer {
+public:
+    explicit other_writer(std::filesystem::path state);
+    ~other_writer();
+    other_writer(const other_writer&) = delete;
+    other_writer& operator=(const other_writer&) = delete;
+
+    enum class condition {
+        works,  ///< or starts; also while this object keeps it out
+        killed, ///< ended without closing the state
+        ended,  ///< closed the state
+    };
+    /// Throws what reading the state's folder throws.
+    [[nodiscard]] condition look() const;
+    /// Opens the state for writing, tells its feed of all completed blocks that a killed writer
+    /// left untold, and keeps writers out until this is destroyed. Throws locked_error when there
+    /// is a writer, and what opening the state and its feed throws; then it can be called again.
+    void keep_out();
+
+    [[nodiscard]] const std::filesystem::path& state() const noexcept { return state_; }
+
+private:
+    std::filesystem::path state_;
+    std::unique_ptr<database> kept_;
+};
+
+} // namespace chainbase::driver
