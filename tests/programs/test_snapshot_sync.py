@@ -233,6 +233,9 @@ def test_an_untrusted_snapshot_is_refused_and_nothing_is_made(offer, scratch):
     for one in servers:
         result.says(one.address)
     assert os.listdir(scratch) == []
+    inside = offer.call(scratch / "here/state", servers[0].address, folder=scratch / "here")
+    offer.driver(*inside, code=2).says("lies within the snapshot")
+    assert os.listdir(scratch) == []
     without = offer.driver(*(word for word in call if word not in ("--trusted-root", wrong)), code=2)
     without.says("--trusted-root")
 

@@ -1,3 +1,4 @@
+#include <chainbase/offline/backup.hpp>
 #include <chainbase/offline/snapshot_file/loading.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/in_order.hpp>
@@ -162,6 +163,7 @@ std::optional<snapshot_figures> start_from_snapshot(const snapshot_options& how,
     if (fs::exists(fs::symlink_status(options.state)))
         throw usage_error(options.state.string() + ": exists, and holds no state; remove it, or "
                                                    "choose another name");
+    archive::require_outside(options.state, how.folder, "snapshot");
     const auto begin = clock::now();
     snapshot_figures figures;
     program_types types;
