@@ -52,6 +52,14 @@ void read_as(wire::message type, byte_view payload) {
         return require_same(read_snapshot_request, payload);
     case wire::message::snapshot_part:
         return require_same(read_snapshot_part, payload);
+    case wire::message::feed_request:
+        return require_same(read_feed_request, payload);
+    case wire::message::feed_part:
+        return require_same(read_feed_part, payload);
+    case wire::message::feed_state:
+        return require_same(read_feed_state, payload);
+    case wire::message::feed_keep:
+        return require_same(read_feed_keep, payload);
     default:
         if (payload.size() < sizeof(wire::frame_header)) return;
         const frame_start start = read_frame_start(payload.first(sizeof(wire::frame_header)));
@@ -65,7 +73,7 @@ void read_as(wire::message type, byte_view payload) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
     try {
-        read_as(static_cast<wire::message>(data[0] % 9),
+        read_as(static_cast<wire::message>(data[0] % 13),
                 std::as_bytes(std::span(data + 1, size - 1)));
     } catch (const peer_error&) { // expected
     }

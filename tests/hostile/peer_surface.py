@@ -12,7 +12,7 @@ from contextlib import ExitStack, suppress
 from blocks import NO_BLOCK, PaymentsTree, Place
 from kills import until_killed
 from peers import (BLOCKS, CAUGHT_UP, HELLO, KEEPALIVE, Connection, GivenChain, Hung, ScriptedPeer, blocks_payload,
-                   caught_up, frame, frame_of, hello, refusal, request, serve, sync_call)  # fmt: skip
+                   caught_up, feed_request, frame, frame_of, hello, refusal, request, serve, sync_call)  # fmt: skip
 from surface import Broken, call, driver, inspect, require
 
 SIZES = {30: 5, 260: 200}  # blocks of the honest chain, and how many of them can be popped
@@ -353,7 +353,8 @@ class Peer:
             "greeted": hello(),
             "half": hello() + request([NO_BLOCK])[: n % 30],
             "wrong": (frame(77), frame(HELLO, length=2**31), hello("x"), hello(version=2), hello() + request([]),
-                      hello() + request([Place(7, 1, 2)]), frame(KEEPALIVE), b"\xff" * 99)[n % 8],
+                      hello() + request([Place(7, 1, 2)]), frame(KEEPALIVE), b"\xff" * 99,
+                      hello() + feed_request("other"))[n % 9],
             "greedy": hello() + request([NO_BLOCK]),
             "talks on": hello() + request([NO_BLOCK]) + frame(KEEPALIVE) * (n % 90),
         }[act]  # fmt: skip

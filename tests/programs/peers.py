@@ -7,8 +7,9 @@ import threading
 
 from blocks import NO_BLOCK, PaymentsTree, Place, checksum
 
-HELLO, REQUEST, BLOCKS, CAUGHT_UP, REFUSAL, KEEPALIVE, SNAPSHOT_REQUEST, SNAPSHOT_PART = range(1, 9)
-BUSY, MALFORMED, WRONG_VERSION, WRONG_CHAIN, NO_COMMON_BLOCK, TOO_SLOW, ENDING = range(1, 8)
+(HELLO, REQUEST, BLOCKS, CAUGHT_UP, REFUSAL, KEEPALIVE, SNAPSHOT_REQUEST, SNAPSHOT_PART, FEED_REQUEST, FEED_PART,
+ FEED_STATE, FEED_KEEP) = range(1, 13)
+BUSY, MALFORMED, WRONG_VERSION, WRONG_CHAIN, NO_COMMON_BLOCK, TOO_SLOW, ENDING, TOO_FAR_BEHIND, NO_TAKE_OVER, OTHER_STATE = range(1, 11)
 MAGIC = b"\x8eBLKSYN\n"
 PATIENCE = 120  # seconds: a test that waits longer for the other end has failed
 
@@ -64,6 +65,26 @@ def snapshot_part(size=0, offset=0, content=b""):
 def snapshot_parts(content):
     return [snapshot_part(len(content), at, content[at:at + PART])
             for at in range(0, len(content), PART)]
+
+
+FROM_SNAPSHOT, FROM_CURSOR, FROM_PLACE = range(1, 4)  # where a feed begins
+WORKS, KILLED, ENDED, KEPT_OUT, LOST, TAKEN = range(1, 7)  # what becomes of the followed state
+
+
+def feed_request(name, begin=FROM_SNAPSHOT, place=0, state=bytes(16)):
+    return frame(FEED_REQUEST, struct.pack("<64s16sQII", name.encode(), state, place, begin, 0))
+
+
+def feed_part(file, place, content):
+    return frame(FEED_PART, struct.pack("<QQ", file, place) + content)
+
+
+def feed_state(state, begin, revision, end, writer=WORKS):
+    return frame(FEED_STATE, struct.pack("<16sQqQII", state, begin, revision, end, writer, 0))
+
+
+def feed_keep(place=0, revision=0, takes_over=False):
+    return frame(FEED_KEEP, struct.pack("<QqII", place, revision, int(takes_over), 0))
 
 
 def places_in(payload):

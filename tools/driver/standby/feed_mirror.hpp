@@ -23,6 +23,10 @@ public:
 
     /// Whether begin() was called, now or by an earlier process.
     [[nodiscard]] bool has_begun() const noexcept { return head_.has_value(); }
+    /// Of the followed state; all zero before begin().
+    [[nodiscard]] checkpoint::slot_file::identity state() const noexcept {
+        return head_ ? head_->state() : checkpoint::slot_file::identity{};
+    }
     /// Makes it the mirror of a state's feed, whose cursor `name` is at `at`; without effect if it
     /// is that already. Throws usage_error when it is of another state.
     void begin(const checkpoint::slot_file::identity& state, const std::string& name,

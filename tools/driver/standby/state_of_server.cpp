@@ -73,7 +73,8 @@ public:
     [[nodiscard]] condition look() override {
         const std::lock_guard held(mutex_);
         if (failure_) std::rethrow_exception(failure_);
-        if (!told_ || told_->writer == feed_writer::works) return condition::works;
+        if (!told_ || told_->writer == feed_writer::works || told_->writer == feed_writer::taken)
+            return condition::works;
         return told_->writer == feed_writer::ended ? condition::ended : condition::killed;
     }
     [[nodiscard]] bool keep_writers_out() override {
@@ -83,7 +84,9 @@ public:
             say_what_is_wanted();
         }
         if (!wait_for([this] {
-                return told_ && told_->writer >= feed_writer::kept_out && mirrored_ >= told_->end;
+                return told_ && mirrored_ >= told_->end &&
+                       (told_->writer == feed_writer::kept_out ||
+                        told_->writer == feed_writer::lost);
             }))
             return false;
         const std::lock_guard held(mutex_);
@@ -179,7 +182,7 @@ private:
         }
         with.connect();
         require_offers(with, with.greet(""));
-        feed_request_message asked{how_.cursor, wire::feed_begin::cursor, 0};
+        feed_request_message asked{how_.cursor, mirror_.state(), wire::feed_begin::cursor, 0};
         if (const auto place = mirror_.resume()) {
             asked.begin = wire::feed_begin::place;
             asked.place = *place;
@@ -219,8 +222,7 @@ private:
             try {
                 mirror_.begin(now.state, how_.cursor, {now.begin, true, now.revision});
             } catch (const usage_error&) {
-                with.fail(severity::lasting, "serves the feed of another state than the one that " +
-                                                 how_.state.string() + " is a copy of");
+                with.fail(severity::fault, "tells of another state than the one it was asked for");
             }
             failures_ = 0;
             has_answered_ = true;
@@ -228,6 +230,8 @@ private:
                          in_words(*how_.from), mirror_.resume().value_or(now.begin));
         }
         const std::lock_guard held(mutex_);
+        if (now.writer == feed_writer::taken && how_.takes_over != standby_options::when::never)
+            throw locked_error(server_ + ": another standby has taken the followed state's place");
         told_ = now;
         mirrored_ = mirror_.end();
         has_begun_ = true;
@@ -255,6 +259,9 @@ private:
         if (said.reason == wire::refusal_reason::too_far_behind)
             throw feed::too_far_behind_error(what);
         if (said.reason == wire::refusal_reason::no_take_over) throw locked_error(what);
+        if (said.reason == wire::refusal_reason::other_state)
+            throw usage_error(what + "; name the server of the state that " + how_.state.string() +
+                              " is a copy of, or move it away");
         with.fail_refused(payload);
     }
 

@@ -148,6 +148,7 @@ bytes framed(const snapshot_part_message& value) {
 bytes framed(const feed_request_message& value) {
     wire::feed_request payload{};
     std::ranges::copy(value.name.substr(0, payload.name.size()), payload.name.begin());
+    payload.state = value.state;
     payload.begin = static_cast<std::uint32_t>(value.begin);
     payload.place = value.place;
     bytes frame = begun_frame();
@@ -167,7 +168,7 @@ bytes framed(const feed_part_message& value) {
 
 bytes framed(const feed_state_message& value) {
     wire::feed_state payload{};
-    std::memcpy(payload.state.data(), value.state.data(), payload.state.size());
+    payload.state = value.state;
     payload.begin = value.begin;
     payload.revision = static_cast<std::uint64_t>(value.revision);
     payload.end = value.end;
@@ -267,6 +268,7 @@ feed_request_message read_feed_request(byte_view payload) {
     const auto read = load<wire::feed_request>(payload);
     const std::size_t length = strnlen(read.name.data(), read.name.size());
     feed_request_message result{{read.name.data(), length},
+                                read.state,
                                 static_cast<wire::feed_begin>(read.begin.value()),
                                 read.place.value()};
     if (result.begin < wire::feed_begin::snapshot || result.begin > wire::feed_begin::place)
@@ -292,13 +294,10 @@ feed_part_message read_feed_part(byte_view payload) {
 feed_state_message read_feed_state(byte_view payload) {
     require_size(payload, sizeof(wire::feed_state), "the state of a feed");
     const auto read = load<wire::feed_state>(payload);
-    feed_state_message result{{},
-                              read.begin.value(),
-                              static_cast<std::int64_t>(read.revision.value()),
-                              read.end.value(),
+    feed_state_message result{read.state, read.begin.value(),
+                              static_cast<std::int64_t>(read.revision.value()), read.end.value(),
                               static_cast<wire::feed_writer>(read.writer.value())};
-    std::memcpy(result.state.data(), read.state.data(), read.state.size());
-    if (result.writer < wire::feed_writer::works || result.writer > wire::feed_writer::lost)
+    if (result.writer < wire::feed_writer::works || result.writer > wire::feed_writer::taken)
         malformed("the state " + std::to_string(read.writer.value()) + " of a feed's writer");
     return result;
 }

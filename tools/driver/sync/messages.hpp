@@ -113,12 +113,13 @@ struct snapshot_part {
 static_assert(sizeof(snapshot_part) == 16);
 
 struct feed_request {
-    std::array<char, 64> name; // padded with zero bytes
-    little_uint64_buf_t place; // with feed_begin::place
-    little_uint32_buf_t begin; // feed_begin
+    std::array<char, 64> name;       // padded with zero bytes
+    std::array<std::byte, 16> state; // the identity of the followed state; all zero: not known yet
+    little_uint64_buf_t place;       // with feed_begin::place
+    little_uint32_buf_t begin;       // feed_begin
     little_uint32_buf_t reserved;
 };
-static_assert(sizeof(feed_request) == 80 && offsetof(feed_request, place) == 64);
+static_assert(sizeof(feed_request) == 96 && offsetof(feed_request, place) == 80);
 
 /// Bytes of a file of the feed follow, 1 to max_part.
 struct feed_part {
@@ -160,8 +161,9 @@ enum class feed_writer : std::uint32_t {
     works = 1,    ///< or starts
     killed = 2,   ///< ended without closing the state
     ended = 3,    ///< closed the state
-    kept_out = 4, ///< the server keeps writers out, and the feed is whole: somebody takes over
+    kept_out = 4, ///< the server keeps writers out, and the feed is whole: this client takes over
     lost = 5,     ///< the same, but the state cannot be opened: the feed has what it had told
+    taken = 6,    ///< another client has taken over
 };
 
 /// Its text follows.
@@ -182,6 +184,7 @@ enum class refusal_reason : std::uint32_t {
     ending = 7,          ///< the server shuts down
     too_far_behind = 8,  ///< the feed has not what the client needs; it begins anew
     no_take_over = 9,    ///< the state's writer works, another client took over, or nobody may
+    other_state = 10,    ///< the feed is another state's
 };
 
 } // namespace chainbase::driver::wire
@@ -239,6 +242,7 @@ struct snapshot_part_message {
 
 struct feed_request_message {
     std::string name; ///< of the client's cursor
+    checkpoint::slot_file::identity state{};
     wire::feed_begin begin{};
     std::uint64_t place = 0;
 };

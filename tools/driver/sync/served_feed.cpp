@@ -56,8 +56,8 @@ feed::feed_head& served_feed::head() {
     return head_.emplace(on_, folder_);
 }
 
-feed_writer served_feed::writer() {
-    if (!taken_by_.empty()) return seen_;
+feed_writer served_feed::writer(const std::string& as_told_to) {
+    if (!taken_by_.empty()) return taken_by_ == as_told_to ? seen_ : feed_writer::taken;
     const auto now = std::chrono::steady_clock::now();
     if (now < next_look_) return seen_;
     next_look_ = now + look_counts;
@@ -66,6 +66,9 @@ feed_writer served_feed::writer() {
 
 feed_cursor served_feed::cursor_for(const feed_request_message& asked) {
     const std::string name = std::string(client_prefix) + asked.name;
+    if (asked.state != checkpoint::slot_file::identity{} && asked.state != head().state())
+        throw refusal_error(refusal_reason::other_state,
+                            "this is the feed of another state than the one that was followed");
     const auto opened = [&](feed_cursor::state at) {
         const std::vector<std::string> all = feed_cursor::names(on_, folder_);
         const auto ours = std::ranges::count_if(
@@ -80,6 +83,7 @@ feed_cursor served_feed::cursor_for(const feed_request_message& asked) {
         made.set(at);
         return made;
     };
+    static_cast<void>(head());
     try {
         const bool is_there = feed_cursor::exists(on_, folder_, name);
         switch (asked.begin) {
@@ -135,8 +139,7 @@ void served_feed::take_over(const std::string& client) {
 // --- to a client ---
 
 outgoing_feed::outgoing_feed(served_feed& from, const feed_request_message& asked)
-    : from_(from), client_(asked.name),
-      cursor_((static_cast<void>(from.head()), from.cursor_for(asked))),
+    : from_(from), client_(asked.name), cursor_(from.cursor_for(asked)),
       at_(asked.begin == feed_begin::place ? asked.place : cursor_.now().at) {
     if (asked.begin == feed_begin::place) return;
     // With the whole file: it begins with what its entries need.
@@ -151,7 +154,7 @@ std::optional<bytes> outgoing_feed::next_frame(std::chrono::milliseconds silence
     now.state = from_.head().state();
     now.begin = cursor_.now().at;
     now.revision = cursor_.now().revision;
-    now.writer = from_.writer(); // before the end: what it told while it worked is in that
+    now.writer = from_.writer(client_); // before the end: what it told while it worked is in that
     now.end = from_.head().end();
     const bool is_news = told_at_ == clock::time_point{} || now.writer != told_.writer;
     if (!is_news && at_ < now.end)

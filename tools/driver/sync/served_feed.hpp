@@ -46,7 +46,7 @@ private:
     friend class outgoing_feed;
 
     [[nodiscard]] feed::feed_head& head();
-    [[nodiscard]] wire::feed_writer writer();
+    [[nodiscard]] wire::feed_writer writer(const std::string& as_told_to);
     [[nodiscard]] feed::feed_cursor cursor_for(const feed_request_message& asked);
     void take_over(const std::string& client);
 
