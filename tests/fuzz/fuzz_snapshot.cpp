@@ -45,6 +45,7 @@ struct known_snapshot {
         for (const char* name : {"account", "post"}) {
             type_entry& type = all.types.emplace_back();
             type.schema.name = name;
+            type.schema.value_bytes = 4;
             type.schema.fields = {{"id", "id", 0, 4}};
             type.schema.keys = {{"by_id", "unique", {{"id", false}}}};
             type.next_id = 100;
