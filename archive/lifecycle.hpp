@@ -57,7 +57,8 @@ class lifecycle {
 public:
     using object_type = T;
 
-    /// Calls visit.template operator()<U>(name) for T and each type that this registers beside it.
+    /// Calls `visit`, a lambda with a type as its template argument, with the name of T and of each
+    /// type that this registers beside it.
     template <typename Visitor>
     static void each_type(const std::string& name, Visitor&& visit) {
         visit.template operator()<T>(name);

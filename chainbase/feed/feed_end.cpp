@@ -232,4 +232,15 @@ void feed_end::remove_before(feed_position needed, std::uint64_t most) {
         on_.remove(entries_file(folder_, files[first++]));
 }
 
+void end_feed(disk& on, const std::filesystem::path& state, std::string_view why) {
+    const std::filesystem::path folder = feed_folder(state);
+    feed_head head(on, folder, feed_head(on, folder).state());
+    constexpr std::uint64_t any = UINT64_MAX; // bytes of a file: no other one is begun
+    feed_end end(on, folder, head.state(), any, head.end());
+    if (end.blocks().empty()) return;
+    end.begin(end.blocks().back().name, why);
+    end.sync();
+    head.set_end(end.at());
+}
+
 } // namespace chainbase::feed

@@ -106,4 +106,9 @@ private:
     std::vector<std::byte> body_;
 };
 
+/// Ends what followers of the state are told, since it goes on in another one: they get
+/// too_far_behind_error saying `why`. Requires that the caller has the writer's lock of the state,
+/// and no writer of its feed. Throws as feed_end does.
+void end_feed(disk& on, const std::filesystem::path& state, std::string_view why);
+
 } // namespace chainbase::feed

@@ -16,6 +16,7 @@ public:
         writer_.keep_out();
         return true;
     }
+    void pass_on(const std::filesystem::path& other) override { writer_.pass_on(other); }
     [[nodiscard]] std::string name() const override { return writer_.state().string(); }
 
 private:

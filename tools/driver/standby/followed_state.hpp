@@ -34,6 +34,10 @@ public:
     /// the state cannot be opened, and what opening it for writing throws.
     [[nodiscard]] virtual bool keep_writers_out() = 0;
 
+    /// Tells its other followers that it goes on in `other`, once that has all of it; those of a
+    /// server are refused there as long as it runs.
+    virtual void pass_on(const std::filesystem::path&) {}
+
     /// For messages.
     [[nodiscard]] virtual std::string name() const = 0;
 };

@@ -64,16 +64,29 @@ public:
 
 private:
     void open() {
-        if (!chain_state::is_in(options_.state)) make_state();
+        std::optional<feed::feed_position> begin;
+        if (!chain_state::is_in(options_.state)) begin = make_state();
         const std::string chain = chain_state::require_chain(options_.state);
         state_ = std::make_unique<chain_state>(options_.state, chain, options_.lag,
                                                options_.state_settings);
         state_->apply_root_options();
         copy_.emplace(*state_, primary_->feed().state());
-        if (!copy_->position())
-            copy_->begin_at(
-                place_behind(*state_, primary_->feed(), [this] { return !signals_.caught(); }));
-        primary_->feed().go_to(*copy_->position());
+        if (!copy_->position()) {
+            if (!begin)
+                begin = place_behind(
+                    {state_->head(), to_string(state_->head_id()), state_->state().revision()},
+                    primary_->feed());
+            if (!begin)
+                throw feed::too_far_behind_error(
+                    fmt::format("the feed of {} does not tell of its block {}, or that was undone",
+                                all_.of, state_->head()));
+            copy_->begin_at(*begin);
+        }
+        try {
+            primary_->feed().go_to(*copy_->position());
+        } catch (const usage_error& problem) { // its files are not those of then
+            throw feed::too_far_behind_error(problem.what());
+        }
         all_.checks_roots = state_->root() != nullptr;
         if (!all_.checks_roots)
             spdlog::warn("{}: has no state root, so blocks are only compared object by object; "
@@ -81,7 +94,8 @@ private:
                          all_.of);
     }
 
-    void make_state() {
+    /// Returns its place in the feed, if that is known.
+    std::optional<feed::feed_position> make_state() {
         feed::follower& from = primary_->feed(); // which has begun before the state was read
         if (!options_.from) return copy_state(options_.of, from, options_);
         if (!options_.from_snapshot)
@@ -92,6 +106,7 @@ private:
         following_options of_server = options_;
         of_server.peers = {*options_.from};
         (void)start_from_snapshot(*options_.from_snapshot, of_server);
+        return std::nullopt;
     }
 
     /// Returns whether there was one.
@@ -140,6 +155,7 @@ private:
         all_.milliseconds =
             std::chrono::duration<double, std::milli>(stand_clock::now() - begin).count();
         say("took_over");
+        primary_->pass_on(options_.state);
         return true;
     }
 
@@ -200,7 +216,13 @@ private:
 
 standby_report stand_by(const standby_options& options, const catch_interruption& signals,
                         const standby_listener& tell) {
-    return standing_by(options, signals, tell).work();
+    try {
+        return standing_by(options, signals, tell).work();
+    } catch (const feed::too_far_behind_error& problem) {
+        throw feed::too_far_behind_error(
+            fmt::format("{}: cannot follow on: {}. Move it away and call again: it is made anew",
+                        options.state.string(), problem.what()));
+    }
 }
 
 } // namespace chainbase::driver

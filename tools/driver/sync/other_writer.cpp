@@ -1,4 +1,5 @@
 #include <chainbase/database.hpp>
+#include <chainbase/feed/feed_end.hpp>
 #include <chainbase/feed/writer.hpp>
 #include <chainbase/segment/segment_header.hpp>
 #include <chainbase/segment/state_opening.hpp>
@@ -27,6 +28,11 @@ void other_writer::keep_out() {
     options.durability = durability::process;
     if (!kept_) kept_ = std::make_unique<database>(state_, options);
     const feed::writer telling(*kept_); // has told all where it ends
+}
+
+void other_writer::pass_on(const std::filesystem::path& other) {
+    feed::end_feed(disk::of_system(), state_,
+                   std::filesystem::absolute(other).string() + " took over; follow that one");
 }
 
 } // namespace chainbase::driver

@@ -31,6 +31,9 @@ public:
     /// is a writer, and what opening the state and its feed throws; then it can be called again.
     void keep_out();
 
+    /// Tells other followers of the state that it goes on in `other`. Requires keep_out().
+    void pass_on(const std::filesystem::path& other);
+
     [[nodiscard]] const std::filesystem::path& state() const noexcept { return state_; }
 
 private:

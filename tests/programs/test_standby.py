@@ -1,0 +1,203 @@
+"""standby: a state that copies a running one, whoever is killed and whatever branches there are, and takes its
+place. Entry by entry: tests/feed/replica.cpp."""
+import json
+import shutil
+import signal
+import time
+
+import pytest
+from kills import until
+from peers import serve, sync_call
+
+BLOCKS = "--state-root", "all"
+
+
+class Nodes:
+    """A primary that follows a served chain with forks, and its standby."""
+
+    def __init__(self, driver, inspect, scratch, seed, blocks_per_second=150, options=()):
+        self.driver, self.inspect, self.options = driver, inspect, options
+        self.log, self.primary, self.copy = scratch / "log", scratch / "primary", scratch / "copy"
+        driver("generate", "--operations", "40000", "--accounts", "1000", "--seed", seed, "--to", self.log,
+               "--forks", "20", "--fork-depth", "5")
+        self.replayed = driver.json("replay", "--block-log", self.log, "--state", scratch / "replayed", *BLOCKS)
+        self.server = serve(driver, self.log, "--forks", f"{self.log}.forks",
+                            "--blocks-per-second", blocks_per_second)
+
+    @property
+    def sync(self):
+        call = [one for one in sync_call(self.primary, self.server.address) if one != "--once"]
+        return [*call, *BLOCKS, *self.options]
+
+    def start_primary(self, until_block=1):
+        running = self.driver.start(*self.sync)
+        self.reach(self.primary, until_block)
+        return running
+
+    def standby(self, *more):
+        return ["standby", "--of", self.primary, "--state", self.copy, "--json", *self.options, *more]
+
+    def start_standby(self, *more):
+        running = self.driver.start(*self.standby(*more))
+        running.wait_for('"event":"following"', timeout=60)
+        return running
+
+    def block(self, state):
+        said = self.inspect("range", state, "applied_block", "by_number", "--json", "--reverse", "--limit", "1",
+                            code=None)
+        return said.json_lines[1]["number"] if said.code == 0 and len(said.json_lines) == 3 else 0
+
+    def reach(self, state, block, seconds=60):
+        until = time.monotonic() + seconds
+        while self.block(state) < block:
+            assert time.monotonic() < until, f"{state} does not get to block {block}"
+            time.sleep(0.02)
+
+    def digest(self, state):
+        return self.inspect.json("digest", state, "--json")["digest"]
+
+    def are_equal(self):
+        assert self.inspect("check", self.copy).code == 0
+        assert self.digest(self.copy) == self.digest(self.primary)
+
+    def runs_to_the_end(self):
+        """The copy goes on as a node, to where a replay ends."""
+        said = self.driver.json(*sync_call(self.copy, self.server.address))
+        assert said["state_digest"] == self.replayed["state_digest"]
+        assert said["state_root"]["root"] == self.replayed["state_root"]["root"]
+
+
+@pytest.fixture
+def nodes(driver, inspect, scratch, seed):
+    return Nodes(driver, inspect, scratch, seed)
+
+
+def killed(running):
+    running.signal(signal.SIGKILL)
+    running.wait(code=None)
+
+
+def took_over(standby):
+    standby.wait_for('"event":"took_over".*}', timeout=60)
+    said = next(one for one in map(json.loads, standby.out.splitlines()) if one["event"] == "took_over")
+    assert said["took_over"] and said["checks_roots"]
+    return said
+
+
+@pytest.mark.parametrize("level", ["process", "checkpoint", "commit"])
+def test_a_standby_takes_over_with_every_block_that_a_killed_primary_had(driver, inspect, scratch, seed, rng, level):
+    nodes = Nodes(driver, inspect, scratch, seed, options=("--durability", level, "--checkpoint-interval", "0.3"))
+    primary = nodes.start_primary()
+    standby = nodes.start_standby()
+    time.sleep(rng.uniform(0.1, 1.5))
+    killed(primary)
+    said = took_over(standby)
+    assert standby.wait().json_lines[-1]["event"] == "ended"
+    nodes.are_equal()
+    assert said["block"] == nodes.block(nodes.primary)
+    nodes.runs_to_the_end()
+
+
+def test_whoever_is_killed_the_copy_is_what_is_copied(nodes, rng):
+    for _ in range(6):
+        primary = nodes.start_primary()
+        standby = nodes.start_standby("--take-over", "never")
+        time.sleep(rng.uniform(0.05, 0.8))
+        which = rng.choice(("primary", "standby", "both"))
+        if which != "standby":
+            killed(primary)
+        if which != "primary":
+            killed(standby)
+        for one in (primary, standby):
+            if one.is_running:
+                one.interrupt(None)
+    primary = nodes.start_primary(nodes.replayed["head"])
+    standby = nodes.start_standby("--take-over", "never")
+    nodes.reach(nodes.copy, nodes.replayed["head"])
+    primary.interrupt(None)
+    assert standby.interrupt(0).json_lines[-1]["took_over"] is False
+    nodes.are_equal()
+    nodes.runs_to_the_end()
+
+
+def test_it_goes_on_as_a_node_and_nobody_writes_the_former_state_meanwhile(nodes):
+    primary = nodes.start_primary()
+    standby = nodes.start_standby("--peer", nodes.server.address)
+    killed(primary)
+    took_over(standby)
+    nodes.driver(*nodes.sync, code=1).says("a writer has this state open", str(standby.pid))
+    nodes.reach(nodes.copy, nodes.replayed["head"])
+    assert standby.interrupt(3).json_lines[-1]["mode"] == "sync"
+    assert nodes.digest(nodes.copy) == nodes.replayed["state_digest"]
+
+
+def test_a_primary_that_ends_is_waited_for_unless_asked(nodes):
+    primary = nodes.start_primary()
+    standby = nodes.start_standby()
+    primary.interrupt(None)
+    primary = nodes.start_primary()
+    nodes.reach(nodes.copy, nodes.block(nodes.primary))
+    assert standby.interrupt(0).json_lines[-1]["took_over"] is False
+    standby = nodes.start_standby("--take-over", "ended")
+    primary.interrupt(None)
+    took_over(standby)
+    standby.wait()
+    nodes.are_equal()
+
+
+def test_a_copy_that_differs_is_found_and_does_not_take_over(driver, inspect, scratch, seed):
+    nodes = Nodes(driver, inspect, scratch, seed, options=("--archive", "none"))
+    primary = nodes.start_primary()
+    nodes.start_standby().interrupt(0)
+    primary.interrupt(None)
+    dump = [json.loads(one) for one in inspect("dump", nodes.copy).out.splitlines()]
+    account = next(one["account"] for one in dump if "account" in one)
+    account["balance"] += 1
+    (scratch / "dump").write_text("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in dump))
+    shutil.move(nodes.copy, scratch / "right")
+    inspect("load", nodes.copy, scratch / "dump")
+    shutil.copytree(scratch / "right" / "archive", nodes.copy / "archive")
+    primary = nodes.start_primary()
+    said = driver(*nodes.standby(), code=1)
+    assert "the state root is" in said.err or f"account {account['id']}: is another" in said.err, said
+    before = nodes.block(nodes.copy)
+    killed(primary)
+    driver(*nodes.standby(), code=1)
+    assert nodes.block(nodes.copy) == before
+
+
+def test_one_that_is_too_far_behind_says_what_to_do(nodes, driver, scratch):
+    primary = nodes.start_primary()
+    nodes.start_standby().interrupt(0)
+    primary.interrupt(None)
+    for one in (nodes.primary / "feed").glob("entries.*"):
+        one.unlink()
+    primary = nodes.start_primary()
+    driver(*nodes.standby(), code=1).says("Move it away and call again", str(nodes.copy))
+    shutil.move(nodes.copy, scratch / "aside")
+    standby = nodes.start_standby()
+    killed(primary)
+    took_over(standby)
+    standby.wait()
+    nodes.are_equal()
+
+
+def test_of_two_standbys_one_takes_over(nodes):
+    primary = nodes.start_primary()
+    first = nodes.start_standby("--peer", nodes.server.address)
+    other = nodes.driver.start("standby", "--of", nodes.primary, "--state", nodes.copy.with_name("other"),
+                               "--json", "--name", "other", "--peer", nodes.server.address)
+    other.wait_for('"event":"following"', timeout=60)
+    killed(primary)
+    until(lambda: not other.is_running, first)
+    left, taker = (first, other) if other.is_running else (other, first)
+    took_over(taker)
+    left.wait(1).says("took over", "cannot follow on")
+
+
+@pytest.mark.parametrize("words, said", [
+    (("--of", "nothing"), "there is nothing of this name"), (("--take-over", "soon"), "--take-over"), (("--of", "."), "state")])
+def test_wrong_calls(driver, scratch, words, said):
+    call = {"--of": scratch / "primary", "--state": scratch / "copy"} | dict([words])
+    driver("standby", *(word for pair in call.items() for word in pair), code=None).says(said)
+    assert not (scratch / "copy").exists()
