@@ -81,15 +81,15 @@ TEST_CASE(
         RC_ASSERT(!mirror->has_begun());
         mirror->begin(ours, "one", {0, true, 0});
         for (feed_position at = 0; at < from.end;) {
-            at = put(*mirror, from, at, *rc::gen::inRange<std::size_t>(1, 3'000));
+            at = put(*mirror, from, at, *rc::gen::inRange<std::size_t>(200, 3'000));
             RC_ASSERT(mirror->end() <= at);
             const int what = *rc::gen::inRange(0, 6);
-            if (what == 0) {
+            if (what == 5) {
                 mirror.reset();
                 mirror.emplace(to / "copy", false);
                 RC_ASSERT(mirror->state() == ours);
             }
-            if (what < 2) at = mirror->resume().value_or(0);
+            if (what >= 4) at = mirror->resume().value_or(0);
         }
         RC_ASSERT(mirror->end() == from.end);
         const auto files = feed::feed_folder(to / "copy");
