@@ -58,7 +58,8 @@ fi
 
 # The programs of engine and archive, by the names of their tests.
 engine=(pool_allocator undo chainbase snapshots state_root trace faults failure
-    kill_during_replacement kill_during_move archive archive_faults store_allocations)
+    kill_during_replacement kill_during_move archive archive_faults store_allocations
+    snapshot_exchange)
 # Those in which threads meet, and the tests of them that take no other process.
 threads=(archive chainbase failure state_root sync trace)
 threads_tests='^((archive|state_root|sync|trace):|'
