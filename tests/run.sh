@@ -9,7 +9,8 @@
 #                                     under the thread sanitizer; the fuzz targets, for about a
 #                                     minute; hostile sequences, a minute for each surface; 1,000
 #                                     kills of chainbase-sink, its servers and its node; clang; a
-#                                     build without unity; every header alone
+#                                     build without unity; every header alone; a snapshot to and
+#                                     from arm64
 #     tests/run.sh ... --soak         randomized tests run 50 million operations each, each fuzz
 #                                     target, hostile surface and tools/soak.sh an hour: hours
 #
@@ -130,6 +131,9 @@ if [ $tier = sanitize-engine ]; then
     run asan-ubsan "$engine_tests" "${engine[@]/#/test_}"
 fi
 if [ $tier = all ]; then
+    said=passed
+    tests/other_machine.sh || said=FAILED failed=1
+    summaries+=("snapshots from and to arm64: $said")
     check headers-gcc headers-clang bench-clang
     for preset in clang no-unity; do
         if build $preset; then summaries+=("$preset: built"); fi

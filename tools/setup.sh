@@ -2,24 +2,28 @@
 # Installs what a bare Debian 12 lacks to build, test and run chainbase. Not interactive; does
 # nothing when everything is installed.
 #
-#     tools/setup.sh [--browser]
+#     tools/setup.sh [--browser | --arm64]
 #
 #     --browser  also what the test of the inspector's web page needs: Chromium with its
 #                dependencies, about 120 MB to download and 370 MB on disk
+#     --arm64    also what tests/other_machine.sh needs: a compiler for arm64 and an emulator, about
+#                120 MB to download and 590 MB on disk
 set -euo pipefail
 
 packages=(
     build-essential cmake ninja-build ccache git ca-certificates librapidcheck-dev
     libboost1.81-dev librocksdb-dev catch2 libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
-    zlib1g-dev libzstd-dev libssl-dev libxxhash-dev liblmdb-dev libsqlite3-dev libpq-dev postgresql-15 libncurses-dev gnuplot-nox
+    zlib1g-dev libzstd-dev libssl-dev libxxhash-dev liblmdb-dev libsqlite3-dev libpq-dev postgresql-15 libncurses-dev libarchive-dev
+    gnuplot-nox
     clang-19 libclang-rt-19-dev clang-format-19
     python3 python3-pytest python3-pyte groff-base man-db zsh fish graphviz doxygen spin
 )
 case ${1:-} in
 '') ;;
 --browser) packages+=(chromium chromium-driver) ;;
+--arm64) packages+=(g++-aarch64-linux-gnu qemu-user-static) ;;
 *)
-    echo "setup: no option \"$1\"; there is --browser" >&2
+    echo "setup: no option \"$1\"; there are --browser and --arm64" >&2
     exit 2
     ;;
 esac
