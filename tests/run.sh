@@ -132,6 +132,9 @@ if [ $tier = sanitize-engine ]; then
 fi
 if [ $tier = all ]; then
     said=passed
+    TMPDIR=$scratch build/release/bin/test_snapshot_file '[large]' || said=FAILED failed=1
+    summaries+=("tests that take GiB: $said")
+    said=passed
     tests/other_machine.sh || said=FAILED failed=1
     summaries+=("snapshots from and to arm64: $said")
     check headers-gcc headers-clang bench-clang
