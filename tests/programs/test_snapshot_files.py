@@ -1,10 +1,15 @@
 """chainbase-inspect snapshot: a state as files that are proven, compared, and loaded elsewhere; and what
 kills, full disks and damage leave of them."""
 
+import gzip
+import io
 import json
+import os
 import re
 import shutil
 import signal
+import subprocess
+import tarfile
 import time
 
 import disks
@@ -803,3 +808,249 @@ def test_a_snapshot_beside_the_state_of_its_block_is_told_with_what_it_has(snaps
     assert sum(one["bytes"] for one in info["types"]) == info["bytes"]
     note = next(one for one in info["types"] if one["name"] == "note")
     assert (note["objects"], note["archived"]) == (10, 4)
+
+
+# --- streams ---
+
+
+class Stream:
+    """The verbs with a tar stream of a snapshot on stdout or stdin."""
+
+    def __init__(self, inspect):
+        self.program = str(inspect.path)
+
+    def start(self, *words, **how):
+        return subprocess.Popen([self.program, "snapshot", *map(str, words)], stderr=subprocess.PIPE, **how)
+
+    def write(self, state, *more):
+        """The bytes, and the report that is on stderr."""
+        it = self.start("write", state, "--to", "-", "--json", *more, stdout=subprocess.PIPE)
+        out, err = it.communicate(timeout=120)
+        assert it.returncode == 0, err
+        return out, json.loads(err.splitlines()[-1])
+
+    def read(self, verb, sent, *more, code=0):
+        """What a verb says of bytes, or of a command of the shell that makes them."""
+        if isinstance(sent, str):
+            source = subprocess.Popen(["sh", "-c", sent], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            it = self.start(verb, "-", *more, stdin=source.stdout, stdout=subprocess.PIPE)
+            source.stdout.close()
+            sent = None
+        else:
+            it = self.start(verb, "-", *more, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        out, err = it.communicate(sent, timeout=120)
+        assert it.returncode in ([code] if isinstance(code, int) else code), (it.returncode, out, err)
+        return (out + err).decode()
+
+    def json(self, *what, **how):
+        return json.loads(self.read(*what, "--json", **how).splitlines()[0])
+
+
+@pytest.fixture
+def stream(inspect):
+    return Stream(inspect)
+
+
+def entries(data):
+    """The files in a tar stream, in their order."""
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        return {one.name: tar.extractfile(one).read() for one in tar.getmembers() if one.isfile()}
+
+
+def tarred(files, end=True):
+    """A stream of these names and bytes; a text is a type of entry."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, content in files:
+            one = tarfile.TarInfo(name)
+            if isinstance(content, bytes):
+                one.size = len(content)
+            else:
+                one.type, one.linkname = content.encode(), "manifest"
+            tar.addfile(one, io.BytesIO(content) if isinstance(content, bytes) else None)
+        size = out.tell()
+    return out.getvalue() if end else out.getvalue()[:size]
+
+
+def test_a_stream_has_the_files_of_the_folder_and_is_read_as_one(large, snapshot, stream, scratch, same):
+    snapshot.write(large, scratch / "s")
+    data, said = stream.write(large)
+    assert data == stream.write(large, "--threads", 1)[0]
+    found = entries(data)
+    assert list(found)[-1] == "manifest" and found["manifest"] == manifest(scratch / "s")
+    assert said["written_chunks"] == len(found) - 1 == said["chunks"] > 5
+    assert {f"chunks/{name}": one for name, one in files(scratch / "s").items()} == {
+        name: one for name, one in found.items() if name != "manifest"}
+    assert stream.json("verify", data)["name"] == said["name"]
+    (scratch / "x").mkdir()
+    subprocess.run(["tar", "-x", "-C", scratch / "x"], input=data, check=True)
+    assert snapshot.verify(scratch / "x", "--trusted-name", said["name"])["sound"]
+    loaded = stream.json("load", data, "--to", scratch / "to")
+    assert loaded["objects"] == said["objects"] and loaded["name"] == said["name"]
+    same(large, scratch / "to")
+    stream.read("load", f"tar -C {scratch}/x -c chunks manifest", "--to", f"{scratch}/to2/", "--trusted-name", said["name"])
+    same(large, scratch / "to2")
+    stream.read("load", data, "--to", scratch / "dry", "--dry-run")
+    assert "which is trusted" in stream.read("load", data, "--to", scratch / "no", "--trusted-name", "0" * 64, code=1)
+    assert str(scratch / "to") in stream.read("load", data, "--to", scratch / "to", code=2)
+    assert "--to" in stream.read("load", data, code=2)
+    assert left(scratch) == ["large", "s", "to", "to2", "x"]
+
+
+def test_a_stream_with_a_base_has_what_the_base_has_not(large, snapshot, stream, scratch, same):
+    snapshot.write(large, scratch / "base")
+    change(large, "label,token", "set label 650000 uses 7")
+    data, said = stream.write(large, "--base", scratch / "base")
+    assert said["kept_chunks"] > said["written_chunks"] == len(entries(data)) - 1 > 0
+    stream.read("verify", data, "--base", scratch / "base")
+    bad = stream.json("verify", data, code=4)["bad_chunks"]
+    assert len(bad) == said["kept_chunks"]
+    assert "was based on" in stream.read("load", data, "--to", scratch / "to", code=1)
+    assert left(scratch) == ["base", "large"]
+    stream.read("load", data, "--to", scratch / "to", "--base", scratch / "base")
+    same(large, scratch / "to")
+
+
+def test_a_stream_beside_a_replay_at_full_speed_is_whole_or_without_a_manifest(driver, stream, scratch, inspect):
+    replay = Replays(driver, scratch, STEEM)
+    codes = []
+    running = replay.start("--archive", "none", "--state-root", "all")
+    until((replay.state() / "segment/header").exists, running)
+    while running.is_running:
+        it = stream.start("write", replay.state(), "--to", "-", stdout=subprocess.PIPE)
+        data, err = it.communicate(timeout=120)
+        codes.append(it.returncode)
+        if it.returncode == 0:
+            stream.read("verify", data)
+        else:
+            assert it.returncode in (1, 2, 6), err
+            stream.read("verify", data, code=4)
+    running.wait()
+    assert 0 in codes or 6 in codes, codes
+
+
+def test_chunks_that_the_manifest_does_not_name_are_dropped(large, snapshot, stream, scratch, same):
+    """As a writer that was too fast leaves them."""
+    earlier = entries(stream.write(large)[0])
+    change(large, "label,token", "set label 650000 uses 7")
+    now = entries(stream.write(large)[0])
+    del earlier["manifest"]
+    both = tarred({**earlier, **now}.items())
+    assert len(entries(both)) > len(now)
+    stream.read("verify", both)
+    stream.read("load", both, "--to", scratch / "to")
+    same(large, scratch / "to")
+    assert left(scratch) == ["large", "to"]
+
+
+def test_a_stream_that_is_cut_or_has_a_wrong_bit_makes_no_state(small, stream, scratch, rng):
+    data = tarred([*((f"chunks/{name}", one) for name, one in files(small).items()), ("manifest", manifest(small))])
+    whole = stream.json("verify", data)["name"]
+    begins = len(data.rstrip(b"\0")) - len(manifest(small).rstrip(b"\0"))  # of the manifest
+    for _ in range(operations(100)):
+        at = rng.randrange(begins)
+        said = stream.read("verify", data[:at], code=4)
+        assert "/dev/stdin" in said and "byte" in said, (at, said)
+        stream.read("load", data[:at], "--to", scratch / "to", code=1)
+        assert "to" not in left(scratch) and "to.snapshot" not in left(scratch)
+        wrong = bytearray(data)
+        at = rng.randrange(len(data.rstrip(b"\0")))
+        wrong[at] ^= 1 << rng.randrange(8)
+        if entries_or_none(wrong) == entries(data):  # in what is of no file
+            continue
+        said = stream.read("verify", bytes(wrong), "--json", code=(0, 4))
+        if said.startswith("{") and '"sound":true' in said:
+            assert json.loads(said.splitlines()[0])["name"] == whole, at
+            pytest.fail(f"the bit at {at} is not seen")
+        stream.read("load", bytes(wrong), "--to", scratch / "to", code=1)
+        assert "to" not in left(scratch) and "to.snapshot" not in left(scratch)
+
+
+def entries_or_none(data):
+    try:
+        return entries(bytes(data))
+    except (tarfile.TarError, ValueError, EOFError):
+        return None
+
+
+def test_what_is_no_stream_of_a_snapshot_is_refused_with_its_offset(small, stream, scratch):
+    chunks = [(f"chunks/{name}", one) for name, one in files(small).items()]
+    last = ("manifest", manifest(small))
+    other = (chunks[0][0], chunks[1][1])
+    whole = tarred([*chunks, last])
+    huge = tarfile.TarInfo(f"chunks/{'0' * 64}")
+    huge.size = 7 << 30
+    huge = huge.tobuf(tarfile.USTAR_FORMAT)
+    made = {
+        b"": "", b"x" * 5000: "no tar stream", tarred([]): "ends at byte", tarred(chunks): "ends at byte",
+        tarred([*chunks, ("../x", b"x"), last]): "../x", tarred([("/etc/x", b"x")]): "/etc/x",
+        tarred([("chunks/\x1b[31mx", b"")]): "u001b[31m", tarred([("chunks/" + "0" * 64, tarfile.SYMTYPE.decode())]): "not a file",
+        tarred([("manifest", tarfile.LNKTYPE.decode())]): "", tarred([last, *chunks]): "follows the manifest",
+        whole + whole: "follows the manifest", tarred([*chunks, last, last]): "follows the manifest",
+        tarred([*chunks, chunks[0], last]): "came before", tarred([other, *chunks[1:], last]): "another content",
+        huge + bytes(1 << 20): "of at most", tarred([*chunks, ("manifest", last[1][:-9])]): "manifest",
+        gzip.compress(whole): "no tar stream", tarred([(chunks[0][0], b""), *chunks[1:], last]): "does not begin as a chunk",
+    }  # fmt: skip
+    for data, words in made.items():
+        stdout = stream.read("verify", data, code=4)
+        assert words in stdout and ("byte" in stdout or not words), (words, stdout)
+        stream.read("load", data, "--to", scratch / "to", code=1)
+        assert "to" not in left(scratch) and "to.snapshot" not in left(scratch), words
+    (scratch / "part").write_bytes(whole)
+    repeated = f"cat {scratch}/part; while :; do cat {scratch}/part; done"
+    for endless in ("cat /dev/zero", f"cat {scratch}/part /dev/zero", repeated, "cat /dev/urandom",
+                    f"head -c 600 {scratch}/part; cat /dev/urandom"):  # fmt: skip
+        assert "byte" in stream.read("verify", endless, code=4), endless
+    for verb in ("verify", "load"):
+        parent, child = os.openpty()
+        it = stream.start(verb, "-", *(["--to", scratch / "to"] if verb == "load" else []), stdin=child)
+        assert b"terminal" in it.communicate(timeout=20)[1] and it.returncode == 2
+        os.close(parent), os.close(child)
+
+
+def test_a_stream_is_not_written_to_a_terminal(small, stream, samples):
+    parent, child = os.openpty()
+    it = stream.start("write", samples("notes.none"), "--to", "-", stdout=child)
+    assert b"terminal" in it.communicate(timeout=20)[1] and it.returncode == 2
+    os.close(parent), os.close(child)
+
+
+def test_signals_end_a_stream_that_waits_and_kills_leave_what_the_next_call_takes(large, stream, scratch, rng, same):
+    it = stream.start("write", large, "--to", "-", stdout=subprocess.PIPE)  # nobody reads it
+    time.sleep(1)
+    it.send_signal(signal.SIGTERM)
+    assert b"interrupted" in it.communicate(timeout=20)[1] and it.returncode == 3
+    data, _ = stream.write(large)
+    for number in (signal.SIGTERM, *[signal.SIGKILL] * 4):
+        it = stream.start("load", "-", "--to", scratch / "to", stdin=subprocess.PIPE)
+        it.stdin.write(data[: rng.randrange(len(data) // 2, len(data))])
+        it.stdin.flush()
+        time.sleep(rng.uniform(0, 0.5) + (number == signal.SIGTERM))
+        it.send_signal(number)
+        it.wait(20)
+        assert it.returncode == (3 if number == signal.SIGTERM else -signal.SIGKILL)
+        assert left(scratch) == ["large"] or number == signal.SIGKILL
+        it.stdin.close(), it.stderr.close()
+    for _ in range(4):  # while it is loaded, too
+        it = stream.start("load", "-", "--to", scratch / "to", stdin=subprocess.PIPE)
+        it.stdin.write(data)
+        it.stdin.close()
+        time.sleep(rng.uniform(0, 1))
+        it.kill(), it.wait(20), it.stderr.close()
+        shutil.rmtree(scratch / "to", ignore_errors=True)
+    stream.read("load", data, "--to", scratch / "to")
+    same(large, scratch / "to")
+    assert left(scratch) == ["large", "to"]
+    (scratch / "to2.snapshot").mkdir()
+    (scratch / "to2.snapshot/mine").write_text("kept")
+    assert "holds mine" in stream.read("load", data, "--to", scratch / "to2", code=2)
+    assert left(scratch / "to2.snapshot") == ["mine"]
+
+
+def test_a_full_disk_ends_the_loading_of_a_stream_and_leaves_nothing(large, stream, small_disk):  # noqa: F811
+    data, _ = stream.write(large)
+    for room in (0, 64 * KIB, 700 * KIB, 2 * MIB, 20 * MIB):
+        small_disk.leave_room(room)
+        assert "space" in stream.read("load", data, "--to", small_disk.path / "to", code=1)
+        small_disk.make_room()
+        assert left(small_disk.path) == []

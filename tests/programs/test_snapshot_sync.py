@@ -457,6 +457,24 @@ def test_a_server_refuses_to_offer_what_is_no_snapshot_of_its_chain(offer, scrat
     driver("serve", "--block-log", offer.log, "--snapshot", scratch / "part", code=2).says("has no file of")
 
 
+def test_an_incremental_snapshot_is_offered_with_its_base(offer, scratch, driver):
+    """Of two bases either has some of its chunks."""
+    shutil.copytree(offer.folder, scratch / "part")
+    for name in ("base", "other"):
+        (scratch / name / "chunks").mkdir(parents=True)
+    for number, one in enumerate(sorted((scratch / "part/chunks").iterdir())):
+        if number % 3:
+            one.rename(scratch / ("base", "other")[number % 3 - 1] / "chunks" / one.name)
+    bases = ["--snapshot-base", scratch / "base", "--snapshot-base", scratch / "other"]
+    call = ["serve", "--block-log", offer.log, "--snapshot", scratch / "part"]
+    driver(*call, *bases[:2], code=2).says("has no file of", "--snapshot-base")
+    driver("serve", "--block-log", offer.log, *bases, code=2).says("--snapshot")
+    server = serve(driver, offer.log, "--snapshot", scratch / "part", *bases)
+    said = driver(*offer.call(scratch / "state", server.address)).json
+    is_at_the_end(offer, said)
+    assert said["snapshot"]["fetched_chunks"] == offer.chunks
+
+
 def test_a_server_without_a_snapshot_says_so_and_refuses_requests_for_one(driver, scratch, rng):
     server = serve(driver, GivenChain(rng).write_log(scratch / "log"))
     with Connection(server.address) as client:

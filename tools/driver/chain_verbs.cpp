@@ -317,9 +317,15 @@ void declare_serve(command& verb) {
                     "a file of branches that lose against the log, as made by generate")
         .needs(log)
         .value_name("FILE");
-    verb.add_option("--snapshot", options->snapshot,
-                    "a snapshot of the chain's state, offered to new nodes; with --feed it is "
-                    "written if it is not there")
+    command_option& snapshot =
+        verb.add_option("--snapshot", options->snapshot,
+                        "a snapshot of the chain's state, offered to new nodes; with --feed it is "
+                        "written if it is not there")
+            .value_name("FOLDER");
+    verb.add_option("--snapshot-base", options->snapshot_bases,
+                    "where chunks are that the snapshot shares, if it was written with --base")
+        .needs(snapshot)
+        .one_value_each_time()
         .value_name("FOLDER");
     command_option& feed =
         verb.add_option("--feed", options->feed,

@@ -143,12 +143,25 @@ std::uint64_t stored_sum(bytes_view file) noexcept {
         reinterpret_cast<const unsigned char*>(file.data() + file_mark.size()));
 }
 
+void require_length(bytes_view file, std::uint64_t bytes, const std::string& of) {
+    if (bytes > most_row_bytes)
+        chunk_damaged(of, fmt::format("a content of {} bytes is beyond the limit", bytes));
+    if (file.size() < before_frame || file.size() > most_file_bytes(bytes))
+        chunk_damaged(
+            of, fmt::format("{} bytes are no chunk with a content of {}", file.size(), bytes));
+}
+
+void require_mark(bytes_view file, const std::string& of) {
+    if (file.size() < before_frame || !archive::as_text(file).starts_with(file_mark))
+        chunk_damaged(of, "it does not begin as a chunk");
+}
+
 /// What can be known of a frame before memory is taken.
 void require_frame(bytes_view frame, std::uint64_t bytes, const std::string& of) {
     if (frame.size() < number_bytes || number_at(frame.data()) != ZSTD_MAGICNUMBER)
         chunk_damaged(of, "no frame of zstd");
     const unsigned long long says = ZSTD_getFrameContentSize(frame.data(), frame.size());
-    if (says != bytes)
+    if (says != bytes || says >= ZSTD_CONTENTSIZE_ERROR)
         chunk_damaged(of, says >= ZSTD_CONTENTSIZE_ERROR
                               ? std::string("the frame does not say how long its content is")
                               : fmt::format("a content of {} bytes, not of {}", says, bytes));
@@ -230,14 +243,18 @@ byte_buffer packed(bytes_view content) {
     return file;
 }
 
+std::uint64_t content_bytes(bytes_view file, const std::string& of) {
+    require_mark(file, of);
+    const bytes_view frame = file.subspan(before_frame);
+    const std::uint64_t bytes = ZSTD_getFrameContentSize(frame.data(), frame.size());
+    require_frame(frame, bytes, of);
+    require_length(file, bytes, of);
+    return bytes;
+}
+
 byte_buffer unpacked(bytes_view file, std::uint64_t bytes, const std::string& of) {
-    if (bytes > most_row_bytes)
-        chunk_damaged(of, fmt::format("a content of {} bytes is beyond the limit", bytes));
-    if (file.size() < before_frame || file.size() > most_file_bytes(bytes))
-        chunk_damaged(
-            of, fmt::format("{} bytes are no chunk with a content of {}", file.size(), bytes));
-    if (!archive::as_text(file).starts_with(file_mark))
-        chunk_damaged(of, "it does not begin as a chunk");
+    require_length(file, bytes, of);
+    require_mark(file, of);
     const bytes_view frame = file.subspan(before_frame);
     if (archive::hash_of(frame) != stored_sum(file))
         chunk_damaged(of, "the checksum does not match");

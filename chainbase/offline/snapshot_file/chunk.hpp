@@ -76,6 +76,9 @@ void each_row(archive::bytes_view content, const std::string& of,
 /// damaged_error, naming `of`, when they are not a chunk of such a length.
 [[nodiscard]] archive::byte_buffer unpacked(archive::bytes_view file, std::uint64_t bytes,
                                             const std::string& of);
+/// How long the content of these bytes is, as they say. Throws damaged_error as unpacked(), and
+/// when it is beyond every limit.
+[[nodiscard]] std::uint64_t content_bytes(archive::bytes_view file, const std::string& of);
 /// The most bytes that the file of a content of `bytes` has.
 [[nodiscard]] std::uint64_t most_file_bytes(std::uint64_t bytes) noexcept;
 

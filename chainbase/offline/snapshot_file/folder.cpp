@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <mutex>
 #include <set>
 #include <span>
@@ -148,13 +149,6 @@ struct folder_writer::work {
             return false; // it is written again
         }
     }
-    void write(const chunk_entry& one, archive::bytes_view content, const fs::path& file) {
-        const archive::byte_buffer bytes = packed(content);
-        if (!archive::same(unpacked(bytes, one.bytes, file.string()), content))
-            throw damaged_error(file.string() + ": what was compressed does not unpack to the "
-                                                "same; check the memory of this machine");
-        write_file(bytes, file);
-    }
     void write_file(archive::bytes_view bytes, const fs::path& file) {
         write_whole(on, file, bytes);
         const std::lock_guard guard(mutex);
@@ -220,9 +214,7 @@ folder_writer::folder_writer(fs::path folder, const std::optional<fs::path>& bas
     : work_(std::make_shared<work>(std::move(folder), base, on ? *on : disk::of_system())) {}
 
 chunk_entry folder_writer::put(const piece& one) {
-    const archive::bytes_view content = one.content.bytes();
-    const chunk_entry entry{one.at, one.content.objects(), content.size(), sha256().of(content),
-                            one.root};
+    const chunk_entry entry = entry_of(one);
     if (work_->is_in_base(entry) || !work_->claim(entry)) {
         work_->count_kept();
         return entry;
@@ -232,7 +224,7 @@ chunk_entry folder_writer::put(const piece& one) {
         if (work_->is_here(entry, file))
             work_->count_kept();
         else
-            work_->write(entry, content, file);
+            work_->write_file(sound_file_of(one, file.string()), file);
     } catch (...) {
         work_->give_up(entry);
         throw;
@@ -261,12 +253,7 @@ void folder_writer::put_file(const chunk_entry& one, archive::bytes_view file) {
 
 void folder_writer::finish(const manifest& all) {
     const fs::path file = work_->folder / manifest_file;
-    const std::string text = all.text();
-    try {
-        (void)manifest::of(text, file.string());
-    } catch (const damaged_error& e) {
-        throw usage_error(std::string("this manifest is not to be written: ") + e.what());
-    }
+    const std::string text = sound_text_of(all, file.string());
     work_->require_unfinished();
     work_->require_put(all);
     work_->remove_others(all);
@@ -348,6 +335,48 @@ archive::byte_buffer verified(archive::bytes_view file, const chunk_entry& one,
         throw damaged_error(of + ": its objects do not lead to the root that the manifest says; "
                                  "get the manifest again");
     return content;
+}
+
+chunk_entry entry_of(archive::bytes_view file, const std::string& of) {
+    const auto content = unpacked(file, content_bytes(file, of), of);
+    chunk_entry one{{}, 0, content.size(), sha256().of(content), {}};
+    std::uint32_t last = 0;
+    each_row(content, of, [&](const chunk_row& row) {
+        if (one.objects++ == 0) one.at.first = row.id;
+        last = row.id;
+    });
+    if (one.objects == 0 || (one.objects != 1 && one.bytes > most_bytes))
+        throw damaged_error(fmt::format("{}: {} objects of {} bytes are no chunk; get it again", of,
+                                        one.objects, one.bytes));
+    one.at.height = static_cast<unsigned>(std::bit_width(one.at.first ^ last));
+    one.at.first =
+        static_cast<std::uint32_t>((std::uint64_t{last} >> one.at.height) << one.at.height);
+    one.root = root_of(content, one.at, of);
+    return one;
+}
+
+chunk_entry entry_of(const piece& one) {
+    const archive::bytes_view content = one.content.bytes();
+    return {one.at, one.content.objects(), content.size(), sha256().of(content), one.root};
+}
+
+archive::byte_buffer sound_file_of(const piece& one, const std::string& of) {
+    const archive::bytes_view content = one.content.bytes();
+    archive::byte_buffer file = packed(content);
+    if (!archive::same(unpacked(file, content.size(), of), content))
+        throw damaged_error(of + ": what was compressed does not unpack to the same; check the "
+                                 "memory of this machine");
+    return file;
+}
+
+std::string sound_text_of(const manifest& all, const std::string& of) {
+    std::string text = all.text();
+    try {
+        (void)manifest::of(text, of);
+    } catch (const damaged_error& e) {
+        throw usage_error(std::string("this manifest is not to be written: ") + e.what());
+    }
+    return text;
 }
 
 std::string name_of(const type_entry& type, const chunk_entry& one) {

@@ -427,12 +427,6 @@ private:
                                        one.at.first));
                 }
     }
-    [[nodiscard]] static bool has_same_rows(const chunk_entry& a, const chunk_entry& b) {
-        const auto& [low, high] = a.at.height <= b.at.height ? std::tie(a, b) : std::tie(b, a);
-        const bool is_below = low.at.first >= high.at.first && low.at.end() <= high.at.end();
-        return a.objects == b.objects && a.bytes == b.bytes && is_below &&
-               subtree_of({&low, 1}, high.at).root == high.root;
-    }
     /// As far as it can be known without the ids.
     [[nodiscard]] static bool is_height_right(const type_entry& one) {
         if (one.chunks.empty()) return one.height == 0;
@@ -451,6 +445,13 @@ private:
 };
 
 } // namespace
+
+bool has_same_rows(const chunk_entry& a, const chunk_entry& b) {
+    const auto& [low, high] = a.at.height <= b.at.height ? std::tie(a, b) : std::tie(b, a);
+    const bool is_below = low.at.first >= high.at.first && low.at.end() <= high.at.end();
+    return a.objects == b.objects && a.bytes == b.bytes && is_below &&
+           subtree_of({&low, 1}, high.at).root == high.root;
+}
 
 sha256_digest type_entry::computed_root() const {
     return subtree_of(chunks, {0, height}).root;

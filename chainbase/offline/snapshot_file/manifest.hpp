@@ -33,6 +33,9 @@ struct chunk_entry {
     friend bool operator==(const chunk_entry&, const chunk_entry&) = default;
 };
 
+/// Whether entries of one content, of whichever nodes, say the same of it.
+[[nodiscard]] bool has_same_rows(const chunk_entry& a, const chunk_entry& b);
+
 /// A type as the manifest lists it.
 struct type_entry {
     type_schema schema;

@@ -612,7 +612,8 @@ serve_report serve(const serve_options& options, const catch_interruption& signa
     std::optional<served_snapshot> snapshot;
     if (options.snapshot)
         snapshot.emplace(*options.snapshot,
-                         chain ? std::optional(chain->log().chain()) : std::nullopt);
+                         chain ? std::optional(chain->log().chain()) : std::nullopt,
+                         options.snapshot_bases);
     std::optional<served_feed> feed;
     if (options.feed) feed.emplace(*options.feed, options.may_take_over);
     const block_server::offers what{chain ? &*chain : nullptr, snapshot ? &*snapshot : nullptr,

@@ -92,8 +92,9 @@ struct serve_options {
     std::uint64_t from_head = 0;
     std::filesystem::path forks;         ///< a file of branches beside the log; empty: none
     std::vector<losing_branch> branches; ///< further branches
-    std::optional<std::filesystem::path> snapshot; ///< a folder, offered beside the blocks
-    std::optional<std::filesystem::path> feed;     ///< a state, whose feed is offered
+    std::optional<std::filesystem::path> snapshot;     ///< a folder, offered beside the blocks
+    std::vector<std::filesystem::path> snapshot_bases; ///< folders that have chunks of it, too
+    std::optional<std::filesystem::path> feed;         ///< a state, whose feed is offered
     bool may_take_over = false; ///< whether a client of the feed may take the state's place
     /// Stop when a client got everything and disconnected.
     bool once = false;

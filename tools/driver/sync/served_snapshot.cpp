@@ -69,8 +69,9 @@ bytes outgoing_file::next_frame() {
 // --- a snapshot ---
 
 served_snapshot::served_snapshot(const std::filesystem::path& folder,
-                                 const std::optional<std::string>& chain)
-    : from_(folder), manifest_file_(opened(folder / "manifest")) {
+                                 const std::optional<std::string>& chain,
+                                 const std::vector<std::filesystem::path>& bases)
+    : from_(folder, bases), manifest_file_(opened(folder / "manifest")) {
     if (chain && manifest().chain != *chain)
         throw usage_error(folder.string() + ": is a snapshot of the chain \"" + manifest().chain +
                           "\", the block log is of " + *chain +
@@ -83,7 +84,8 @@ served_snapshot::served_snapshot(const std::filesystem::path& folder,
                 if (!from_.file_of(one))
                     throw usage_error(folder.string() + ": has no file of " +
                                       snapshot_file::name_of(type, one) +
-                                      "; offer a snapshot that was not written with --base");
+                                      "; name the snapshot that it is based on with "
+                                      "--snapshot-base, or get the file again");
                 chunks_.emplace(one.digest, &one);
             }
 }

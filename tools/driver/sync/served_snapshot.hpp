@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace chainbase {
 class disk_file;
@@ -53,10 +54,11 @@ private:
 /// Immutable; safe to use from any thread.
 class served_snapshot {
 public:
-    /// `chain`: the one that it must be of. Throws what folder_reader throws; usage_error when it
-    /// is of another chain, or lacks a file.
+    /// `chain`: the one that it must be of. `bases`: folders with the chunks that it shares. Throws
+    /// what folder_reader throws; usage_error when it is of another chain, or lacks a file.
     explicit served_snapshot(const std::filesystem::path& folder,
-                             const std::optional<std::string>& chain = {});
+                             const std::optional<std::string>& chain = {},
+                             const std::vector<std::filesystem::path>& bases = {});
 
     [[nodiscard]] const snapshot_file::manifest& manifest() const noexcept {
         return from_.manifest();

@@ -1,9 +1,12 @@
 #include <chainbase/offline/snapshot_file/loading.hpp>
 #include <chainbase/offline/snapshot_file/trust.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/files.hpp>
 #include <pool_allocator/base/in_order.hpp>
+#include <pool_allocator/base/unfinished_name.hpp>
 #include <tools/inspect/snapshot/row_differences.hpp>
 #include <tools/inspect/snapshot/state_writer.hpp>
+#include <tools/inspect/snapshot/tar_stream.hpp>
 #include <tools/inspect/state_call.hpp>
 #include <tools/inspect/verbs.hpp>
 #include <tools/interruption.hpp>
@@ -19,9 +22,14 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace chainbase::inspect {
@@ -52,22 +60,32 @@ struct read_call {
     unsigned threads = all_processors();
     bool json = false;
 
-    [[nodiscard]] folder_reader open() const {
-        folder_reader from(snapshot, bases);
-        trusted.require(from.manifest(), snapshot.string());
+    [[nodiscard]] bool is_stream() const { return snapshot == stream_word; }
+    [[nodiscard]] folder_reader open() const { return trusted_one(folder_reader(snapshot, bases)); }
+    /// Of a stream, with its chunks in `folder`.
+    [[nodiscard]] folder_reader open(manifest all, const fs::path& folder) const {
+        return trusted_one(folder_reader(folder, std::move(all), bases));
+    }
+
+private:
+    [[nodiscard]] folder_reader trusted_one(folder_reader from) const {
+        trusted.require(from.manifest(), from.folder().string());
         return from;
     }
 };
 
 template <typename Call>
-std::shared_ptr<Call> declare_read(command& verb) {
+std::shared_ptr<Call> declare_read(command& verb,
+                                   const char* description = "The folder of the snapshot") {
     auto asked = std::make_shared<Call>();
-    verb.add_option("DIR", asked->snapshot, "The folder of the snapshot").required();
+    verb.add_option("DIR", asked->snapshot, description).required();
     verb.add_option("--base", asked->bases, "Where chunks are that an incremental snapshot shares")
         .one_value_each_time()
         .value_name("FOLDER");
     return asked;
 }
+
+constexpr const char* or_stream = "The folder of the snapshot; -: a tar stream of it on stdin";
 
 void declare_trust(command& verb, read_call& asked) {
     verb.add_option_function<std::string>(
@@ -119,13 +137,19 @@ struct write_call : state_call {
     snapshot_call how;
 };
 
+written_snapshot streamed(row_source& state, const snapshot_call& how) {
+    tar_writer to(how.base);
+    return write_snapshot(state, to, how.threads);
+}
+
 exit_code run_write(const write_call& asked) {
     const auto begin = clock::now();
     const catch_interruption interruption;
     row_source from(asked.state);
+    const bool is_stream = asked.how.to == stream_word;
     written_snapshot made;
     try {
-        made = write_snapshot(from, asked.how);
+        made = is_stream ? streamed(from, asked.how) : write_snapshot(from, asked.how);
     } catch (const too_old_error& problem) {
         spdlog::error("{}", problem.what());
         return exit_code::moved;
@@ -137,19 +161,21 @@ exit_code run_write(const write_call& asked) {
     report["written_bytes"] = made.files.written_bytes;
     report["kept_chunks"] = made.files.kept;
     report["seconds"] = seconds_since(begin);
-    print_or_throw(asked.json
-                       ? line_of(report) + "\n"
-                       : fmt::format("{}: {}; {} written, {} compressed; {} were there\nname  {}\n",
-                                     asked.how.to.string(), in_words(made.all), made.files.written,
-                                     bytes_in_words(made.files.written_bytes), made.files.kept,
-                                     hex(made.all.name())));
+    const std::string text =
+        asked.json ? line_of(report) + "\n"
+                   : fmt::format("{}: {}; {} written, {} compressed; {} were there\nname  {}\n",
+                                 asked.how.to.string(), in_words(made.all), made.files.written,
+                                 bytes_in_words(made.files.written_bytes), made.files.kept,
+                                 hex(made.all.name()));
+    is_stream ? fmt::print(stderr, "{}", text) : print_or_throw(text);
     return exit_code::done;
 }
 
 void declare_write(command& verb) {
     const auto asked = declare_look<write_call>(verb, run_write);
     asked->how.threads = all_processors();
-    verb.add_option("--to", asked->how.to, "The folder to make, or to go on with")
+    verb.add_option("--to", asked->how.to,
+                    "The folder to make, or to go on with; -: a tar stream on stdout")
         .value_name("FOLDER")
         .required();
     verb.add_option("--base", asked->how.base,
@@ -214,7 +240,11 @@ struct bad_chunk {
     std::string problem;
 };
 
-std::vector<bad_chunk> bad_chunks(const folder_reader& from, unsigned threads) {
+/// What is wrong with a chunk that need not be read; empty: it is right; nothing: read it.
+using known_problem = std::function<std::optional<std::string>(const chunk_entry&)>;
+
+std::vector<bad_chunk> bad_chunks(const folder_reader& from, unsigned threads,
+                                  const known_problem& known) {
     std::vector<std::pair<const type_entry*, const chunk_entry*>> all;
     for (const type_entry& one : from.manifest().types) {
         for (const chunk_entry& chunk : one.chunks)
@@ -230,6 +260,7 @@ std::vector<bad_chunk> bad_chunks(const folder_reader& from, unsigned threads) {
         all.size(), threads,
         [&](std::size_t at) -> std::string {
             try {
+                if (auto problem = known(*all[at].second)) return *std::move(problem);
                 static_cast<void>(from.content(*all[at].first, *all[at].second));
             } catch (const damaged_error& problem) {
                 return problem.what();
@@ -246,9 +277,43 @@ std::vector<bad_chunk> bad_chunks(const folder_reader& from, unsigned threads) {
     return bad;
 }
 
+/// The chunks of a stream, which is read once and not kept.
+class streamed_chunks {
+public:
+    [[nodiscard]] manifest read() {
+        progress shown("reading");
+        std::uint64_t done = 0;
+        return read_tar([&](const tar_chunk& one) {
+            try {
+                right_.emplace(one.digest, one.proven());
+            } catch (const damaged_error& problem) {
+                bad_.emplace(one.digest, problem.what());
+            }
+            shown.advance(done += one.file.size(), 0);
+        });
+    }
+    [[nodiscard]] std::optional<std::string> problem_of(const chunk_entry& one) const {
+        if (const auto found = bad_.find(one.digest); found != bad_.end()) return found->second;
+        const auto found = right_.find(one.digest);
+        if (found == right_.end()) return std::nullopt; // a base may have it
+        if (has_same_rows(found->second, one)) return "";
+        return fmt::format("{}: chunks/{}: it has other objects than the manifest says; get the "
+                           "manifest again",
+                           stdin_name, hex(one.digest));
+    }
+
+private:
+    std::map<sha256_digest, chunk_entry> right_;
+    std::map<sha256_digest, std::string> bad_;
+};
+
 exit_code verify(const read_call& asked) {
-    const folder_reader from = asked.open();
-    const std::vector<bad_chunk> bad = bad_chunks(from, asked.threads);
+    streamed_chunks came;
+    const folder_reader from =
+        asked.is_stream() ? asked.open(came.read(), stdin_name) : asked.open();
+    const std::vector<bad_chunk> bad = bad_chunks(from, asked.threads, [&](const chunk_entry& one) {
+        return asked.is_stream() ? came.problem_of(one) : std::nullopt;
+    });
     const std::vector<std::string> unproven = asked.trusted.not_covered(from.manifest());
     json report = head_of(asked.snapshot, from.manifest());
     report["sound"] = bad.empty();
@@ -287,7 +352,7 @@ exit_code run_verify(const read_call& asked) {
 }
 
 void declare_verify(command& verb) {
-    const auto asked = declare_read<read_call>(verb);
+    const auto asked = declare_read<read_call>(verb, or_stream);
     declare_trust(verb, *asked);
     declare_threads(verb, asked->threads);
     verb.add_flag("--json", asked->json, "Print one JSON object");
@@ -409,10 +474,46 @@ exit_code run_dry(const load_snapshot_call& asked, const folder_reader& from) {
     return failing == 0 ? exit_code::done : exit_code::different;
 }
 
+/// The chunks of a stream in a folder that is no snapshot, because it gets no manifest. Removed
+/// with this object; what a killed call left is overwritten.
+class unpacked_stream {
+public:
+    /// Throws as folder_writer does.
+    explicit unpacked_stream(const fs::path& folder) : folder_(folder), to_(folder) {}
+    ~unpacked_stream() {
+        std::error_code ignored; // what is left is no snapshot
+        fs::remove_all(folder_, ignored);
+    }
+    unpacked_stream(const unpacked_stream&) = delete;
+    unpacked_stream& operator=(const unpacked_stream&) = delete;
+
+    [[nodiscard]] manifest read() {
+        progress shown("reading");
+        return read_tar([&](const tar_chunk& one) {
+            to_.put_file(one.proven(), one.file);
+            shown.advance(to_.so_far().written_bytes, 0);
+        });
+    }
+    [[nodiscard]] const fs::path& folder() const noexcept { return folder_; }
+
+private:
+    fs::path folder_;
+    snapshot_file::folder_writer to_;
+};
+
 exit_code run_load(load_snapshot_call& asked) {
     const auto begin = clock::now();
     const catch_interruption interruption;
-    const folder_reader from = asked.open();
+    std::optional<unpacked_stream> stream;
+    if (asked.is_stream()) {
+        if (asked.to.empty())
+            throw usage_error("--to: the folder of the new state is missing, beside which the "
+                              "stream is unpacked");
+        const fs::path state = without_slash(asked.to);
+        require_free(state);
+        stream.emplace(state.string() + ".snapshot");
+    }
+    const folder_reader from = stream ? asked.open(stream->read(), stream->folder()) : asked.open();
     take_rules(asked);
     asked.how.threads = asked.threads;
     if (asked.is_dry) return run_dry(asked, from);
@@ -439,7 +540,7 @@ exit_code run_load(load_snapshot_call& asked) {
 }
 
 void declare_load_snapshot(command& verb) {
-    const auto asked = declare_read<load_snapshot_call>(verb);
+    const auto asked = declare_read<load_snapshot_call>(verb, or_stream);
     verb.add_option("--to", asked->to, "The folder of the new state; it must not exist")
         .value_name("STATE");
     declare_trust(verb, *asked);

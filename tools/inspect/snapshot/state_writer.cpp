@@ -97,7 +97,7 @@ struct read_piece {
 /// One attempt to write a state as of its newest block.
 class snapshot_attempt {
 public:
-    snapshot_attempt(row_source& state, folder_writer& to, unsigned threads)
+    snapshot_attempt(row_source& state, snapshot_file::chunk_sink& to, unsigned threads)
         : state_(state), to_(to), threads_(threads), archive_(open_archive(state)) {
         shown_.keeps_what_is_done();
     }
@@ -220,7 +220,7 @@ private:
     }
 
     unchanging_state state_;
-    folder_writer& to_;
+    snapshot_file::chunk_sink& to_;
     unsigned threads_;
     std::unique_ptr<archive::store> archive_;
     progress shown_{"writing", "ids"};
@@ -235,7 +235,8 @@ fs::path copy_of(const snapshot_call& asked) {
     return to += ".copy";
 }
 
-manifest written_through_copy(row_source& state, folder_writer& to, const snapshot_call& asked) {
+manifest written_through_copy(row_source& state, snapshot_file::chunk_sink& to,
+                              const snapshot_call& asked) {
     const auto archive = archive::kind_of(state.origin() / "archive");
     if (archive && *archive == archive::store_kind::rocksdb)
         throw too_old_error(fmt::format(
@@ -252,6 +253,12 @@ manifest written_through_copy(row_source& state, folder_writer& to, const snapsh
     return snapshot_attempt(from, to, asked.threads).run();
 }
 
+std::optional<manifest> written_while_unchanged(row_source& state, snapshot_file::chunk_sink& to,
+                                                unsigned threads) {
+    state.read_all(/*and_keys=*/false);
+    return attempt_while_unchanged([&] { return snapshot_attempt(state, to, threads).run(); });
+}
+
 /// What a call left that was killed.
 void remove_copy(const snapshot_call& asked) {
     const fs::path name = copy_of(asked);
@@ -264,10 +271,8 @@ written_snapshot write_snapshot(row_source& state, const snapshot_call& asked) {
     archive::require_outside(asked.to, state.state());
     folder_writer to(asked.to, asked.base);
     remove_copy(asked);
-    state.read_all(/*and_keys=*/false);
     written_snapshot made;
-    if (auto all = attempt_while_unchanged(
-            [&] { return snapshot_attempt(state, to, asked.threads).run(); }))
+    if (auto all = written_while_unchanged(state, to, asked.threads))
         made.all = *std::move(all);
     else {
         made.is_through_copy = true;
@@ -276,6 +281,17 @@ written_snapshot write_snapshot(row_source& state, const snapshot_call& asked) {
     to.finish(made.all);
     made.files = to.so_far();
     return made;
+}
+
+written_snapshot write_snapshot(row_source& state, snapshot_file::chunk_sink& to,
+                                unsigned threads) {
+    auto all = written_while_unchanged(state, to, threads);
+    if (!all)
+        throw too_old_error(state.state().string() +
+                            ": its writer changes it too fast to be read meanwhile; call again, or "
+                            "write to a folder, for which the state is copied first");
+    to.finish(*all);
+    return {*std::move(all), to.so_far(), false};
 }
 
 } // namespace chainbase::inspect

@@ -18,7 +18,7 @@ struct snapshot_call {
 
 struct written_snapshot {
     snapshot_file::manifest all;
-    snapshot_file::folder_writer::figures files;
+    snapshot_file::chunk_sink::figures files;
     bool is_through_copy = false;
 };
 
@@ -29,5 +29,9 @@ struct written_snapshot {
 /// state's root or rows of the archive are missing, schema_error when these have several layouts,
 /// io_error, out_of_space_error.
 [[nodiscard]] written_snapshot write_snapshot(row_source& state, const snapshot_call& asked);
+/// As above, to anything else and never through a copy: throws too_old_error for every state that
+/// is written too fast. Then, and after any other exception, `to` may have chunks, and no manifest.
+[[nodiscard]] written_snapshot write_snapshot(row_source& state, snapshot_file::chunk_sink& to,
+                                              unsigned threads);
 
 } // namespace chainbase::inspect
