@@ -1,7 +1,8 @@
-"""peer: hostile peers beside an honest one, for `sync` and `live`, which are killed and called again, and
-hostile clients beside honest ones of `serve`. The honest chain is reached whatever came before it,
-and what that costs is in proportion to what was sent."""
+"""peer: hostile peers beside an honest one, for `sync` and `live`, which are killed and called again, also
+with a snapshot to begin with, and hostile clients beside honest ones of `serve`. The honest chain is reached
+whatever came before it, and what that costs is in proportion to what was sent."""
 
+import json
 import os
 import random as randoms
 import signal
@@ -9,10 +10,12 @@ import socket
 import time
 from contextlib import ExitStack, suppress
 
+from block_logs import checksum
 from blocks import NO_BLOCK, PaymentsTree, Place
 from kills import until_killed
-from peers import (BLOCKS, CAUGHT_UP, HELLO, KEEPALIVE, Connection, GivenChain, Hung, ScriptedPeer, blocks_payload,
-                   caught_up, feed_request, frame, frame_of, hello, refusal, request, serve, sync_call)  # fmt: skip
+from peers import (BLOCKS, CAUGHT_UP, HELLO, KEEPALIVE, SNAPSHOT_PART, Connection, GivenChain, GivenSnapshot,
+                   Hung, ScriptedPeer, blocks_payload, caught_up, feed_request, frame, frame_of, hello, refusal,
+                   request, serve, snapshot_part, snapshot_parts, sync_call)  # fmt: skip
 from surface import Broken, call, driver, inspect, require
 
 SIZES = {30: 5, 260: 200}  # blocks of the honest chain, and how many of them can be popped
@@ -220,15 +223,157 @@ ACTS = [name for name in vars(Hostile) if name not in
 COSTLY = ["siblings", "tips", "turns", "mixture", "again", "storm"]
 
 
+class HostileSnapshot(GivenSnapshot):
+    """A peer that offers the snapshot in a folder, each of whose answers is its next act, from the first
+    one on when all were done."""
+
+    def __init__(self, folder, acts, is_named):
+        super().__init__(folder, "payments", self.act)
+        self.acts, self.is_named = acts, is_named
+
+    def act(self, to, digest, file):
+        act, n = self.acts[(len(self.asked) - 1) % len(self.acts)]
+        getattr(self, act)(to, digest, file, n)
+
+    def right(self, to, digest, file, _):
+        self.give(to, digest, file)
+
+    def lie(self, to, digest, file, n):
+        """Another chunk; or a manifest that fits itself, or only the trusted root, but is another one."""
+        if digest is not None:
+            others = sorted((self.folder / "chunks").iterdir())
+            return self.give(to, digest, others[n % len(others)].read_bytes())
+        said = json.loads(file)
+        types = [one for one in said["types"] if one["chunks"]]
+        one = types[n // 7 % len(types)]
+        if not self.is_named or n % 3 == 0:
+            one["chunks"][0][5] = said["state_root"] = one["root"] = "1" * 64
+        elif n % 3 == 1:
+            one["chunks"][n % len(one["chunks"])][4] = f"{n:064x}"
+        else:
+            said["revision"] += 1 + n
+        del said["sum"]
+        text = json.dumps(said, separators=(",", ":"), ensure_ascii=False)[:-1].encode()
+        self.give(to, digest, text + b',"sum":"%016x"}\n' % checksum(text))
+
+    def flip(self, to, digest, file, n):
+        """A bit; the sum in a chunk fits."""
+        data = bytearray(file)
+        data[16 + n % (len(data) - 16)] ^= 1 << n // 7 % 8
+        if digest is not None:
+            data[8:16] = checksum(bytes(data[16:])).to_bytes(8, "little")
+        self.give(to, digest, bytes(data))
+
+    def cut(self, to, _, file, n):
+        data = b"".join(snapshot_parts(file))
+        to.send(data[: n % len(data)])
+        raise Hung
+
+    def short(self, to, digest, file, n):
+        self.give(to, digest, file[: n % len(file)] or b"x")
+
+    def more(self, to, digest, file, n):
+        self.give(to, digest, file + bytes(1 + n % (1 << 17)))
+
+    def endless(self, to, _, __, n):
+        size = (2**63, 2**64 - 1, (256 << 20) + 1, 1 << 40)[n % 4]
+        to.send(*(snapshot_part(size, at, bytes(1024)) for at in range(0, 1 << 18, 1024)))
+
+    def bomb(self, to, digest, _, n):
+        """A frame of zstd, as far as it goes, that says it has more than there is."""
+        frame_ = b"\x28\xb5\x2f\xfd\xe0" + (1 << 20 + n % 40).to_bytes(8, "little") + bytes(n % 999)
+        self.give(to, digest, b"chnkrow1" + checksum(frame_).to_bytes(8, "little") + frame_)
+
+    def huge(self, to, *_):
+        to.send(frame(SNAPSHOT_PART, b"", length=2**31 - 1), bytes(1 << 16))
+
+    def disorder(self, to, _, file, n):
+        to.send(snapshot_part(len(file), 1 + n % 99, file[1:2]))
+
+    def lacks(self, to, *_):
+        to.send(snapshot_part())
+
+    def drip(self, to, _, file, n):
+        for one in b"".join(snapshot_parts(file))[: 1 + n % 400]:
+            to.send(bytes([one]))
+            time.sleep(0.01)
+        raise Hung
+
+    def silence(self, to, *_):
+        to.wait_for_end()
+
+    def refuses(self, to, _, __, n):
+        to.send(refusal(1 + n % 9, b"no\n" * (n % 200)))
+        raise Hung
+
+    def words(self, to, _, __, n):
+        to.send((frame(77), hello(), request([NO_BLOCK]), frame(SNAPSHOT_PART), b"\xff" * 64, caught_up(NO_BLOCK))[n % 6])
+
+    def hang_up(self, *_):
+        raise Hung
+
+
+SNAPSHOT_ACTS = [name for name in vars(HostileSnapshot) if name not in ("act", "silence") and name[0] != "_"]
+
+
 class Peer:
+    snapshot_size = 30  # blocks of the chain whose snapshot is offered, in its middle
+
     def __init__(self, folder):
         self.digests = {}
         for size in SIZES:
             log = GivenChain(randoms.Random(size), size).write_log(folder / f"log{size}")
             said = call(driver(), "replay", "--block-log", log, "--state", folder / f"state{size}", "--json")
             self.digests[size] = said.json["state_digest"]
+        size, middle = self.snapshot_size, folder / "middle"
+        call(driver(), "replay", "--block-log", folder / f"log{size}", "--state", middle, "--stop-at", size // 2,
+             "--state-root", "all").expect(0)  # fmt: skip
+        self.log, self.snapshot = folder / f"log{size}", folder / "snapshot"
+        self.said = call(inspect(), "snapshot", "write", middle, "--to", self.snapshot, "--json").expect(0).json
+
+    def snapshot_sequence(self, random):
+        def step():
+            if random.random() < 0.2:
+                return ("kill", random.randint(20, 700), random.choice(("SIGKILL", "SIGKILL", "SIGTERM")))
+            act = "silence" if random.random() < 0.02 else random.choice(SNAPSHOT_ACTS + ["right"] * 8)
+            return ("snapshot", random.randrange(3), act, random.randrange(1 << 20))
+
+        return [("trust", random.choice(("root", "name")))] + [step() for _ in range(random.randint(1, 12))]
+
+    def play_snapshot(self, steps, folder):
+        is_named = ("trust", "name") in steps
+        trust = ["--trusted-root", self.said["state_root"], *(["--trusted-name", self.said["name"]] if is_named else [])]
+        acts = [[(act, n) for what, whose, act, n in (one for one in steps if one[0] == "snapshot") if whose == who]
+                for who in range(3)]  # fmt: skip
+        honest = serve(driver(), self.log, "--snapshot", self.snapshot)
+        with ExitStack() as stack:
+            hostile = [stack.enter_context(ScriptedPeer(HostileSnapshot(self.snapshot, one, is_named)))
+                       for one in acts if one]  # fmt: skip
+            addresses = [*(one.address for one in hostile), honest.address]
+            it = [*sync_call(folder / "state", *addresses), "--from-snapshot", folder / "fetched", *trust]
+            for what, *how in steps:
+                if what == "kill":
+                    until_killed(driver().start(*it), how[0] / 1000, getattr(signal, how[1]))
+            before = [one.connections for one in hostile]
+            began = time.monotonic()
+            said = call(driver(), *it, patience=150)
+            seconds = time.monotonic() - began
+            connections = [one.connections - was for one, was in zip(hostile, before)]
+        self.at_the_end(said, self.snapshot_size, folder / "state")
+        self.few_words(said, len(addresses), seconds)
+        require(max(connections, default=0) <= 40, f"{connections} connections to hostile peers\n{said}")
+        if begun := said.json["snapshot"]:
+            require(begun["name"] == self.said["name"], f"begins with another snapshot\n{said}")
+            most = sum(one.stat().st_size for one in (self.snapshot / "chunks").iterdir())
+            require(begun["fetched_bytes"] <= most, f"{begun['fetched_bytes']} bytes fetched, of {most}\n{said}")
+            require(call(inspect(), "snapshot", "verify", folder / "fetched").code == 0, "the folder is no snapshot")
+        honest.signal(signal.SIGTERM)
+        honest.wait(None, 20)
 
     def sequence(self, random):
+        if random.random() < 0.25:
+            return self.snapshot_sequence(random)
+
         def step():
             n, what = random.randrange(1 << 20), random.random()
             if what < 0.75:
@@ -245,6 +390,8 @@ class Peer:
         return [run] + [step() for _ in range(random.randint(1, 9))]
 
     def play(self, steps, folder):
+        if any(one[0] in ("trust", "snapshot") for one in steps):
+            return self.play_snapshot(steps, folder)
         _, verb, size, piece = next((one for one in steps if one[0] == "run"), ("", "sync", 30, 0))
         chain, lag = GivenChain(randoms.Random(size), size), SIZES[size]
         chain.tree.lag = 1000  # no matter here

@@ -1053,4 +1053,4 @@ def test_a_full_disk_ends_the_loading_of_a_stream_and_leaves_nothing(large, stre
         small_disk.leave_room(room)
         assert "space" in stream.read("load", data, "--to", small_disk.path / "to", code=1)
         small_disk.make_room()
-        assert left(small_disk.path) == []
+        assert not {"to", "to.snapshot"} & set(left(small_disk.path))
