@@ -448,7 +448,7 @@ def test_a_signal_ends_the_verbs_with_3_and_the_same_call_goes_on(large, snapsho
             running.signal(signal.SIGTERM)
             said = running.wait((0, 3))
             if said.code == 3:
-                said.says("the same call goes on" if call[0] == "write" else "begins anew")
+                said.says("the same call goes on" if call[0] == "write" else "begins anew")  # one type
         if not (to / "manifest").exists() or call[0] == "load" and not (scratch / "to").exists():
             snapshot.call(*call)
     assert left(scratch) == ["large", "s", "to"]
@@ -834,7 +834,7 @@ class Stream:
         if isinstance(sent, str):
             source = subprocess.Popen(["sh", "-c", sent], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
             it = self.start(verb, "-", *more, stdin=source.stdout, stdout=subprocess.PIPE)
-            source.stdout.close()
+            source.stdout.close()  # it ends by SIGPIPE
             sent = None
         else:
             it = self.start(verb, "-", *more, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -996,8 +996,12 @@ def test_what_is_no_stream_of_a_snapshot_is_refused_with_its_offset(small, strea
         assert words in stdout and ("byte" in stdout or not words), (words, stdout)
         stream.read("load", data, "--to", scratch / "to", code=1)
         assert "to" not in left(scratch) and "to.snapshot" not in left(scratch), words
+    roots = [one["root"] for one in json.loads(last[1])["types"] if one["chunks"] and not one["is_committed"]]
+    lying = tarred([*chunks, ("manifest", sealed(last[1].replace(roots[0].encode(), b"1" * 64)))])
+    assert "other objects than the manifest says" in stream.read("verify", lying, code=4)
+    stream.read("load", lying, "--to", scratch / "to", code=1)
     (scratch / "part").write_bytes(whole)
-    repeated = f"cat {scratch}/part; while :; do cat {scratch}/part; done"
+    repeated = f"while cat {scratch}/part; do :; done"
     for endless in ("cat /dev/zero", f"cat {scratch}/part /dev/zero", repeated, "cat /dev/urandom",
                     f"head -c 600 {scratch}/part; cat /dev/urandom"):  # fmt: skip
         assert "byte" in stream.read("verify", endless, code=4), endless
