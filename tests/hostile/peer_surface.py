@@ -225,14 +225,15 @@ COSTLY = ["siblings", "tips", "turns", "mixture", "again", "storm"]
 
 class HostileSnapshot(GivenSnapshot):
     """A peer that offers the snapshot in a folder, each of whose answers is its next act, from the first
-    one on when all were done."""
+    one on when all were done. One whose first act is a lie offers that manifest always."""
 
     def __init__(self, folder, acts, is_named):
         super().__init__(folder, "payments", self.act)
         self.acts, self.is_named = acts, is_named
 
     def act(self, to, digest, file):
-        act, n = self.acts[(len(self.asked) - 1) % len(self.acts)]
+        is_liar = digest is None and self.acts[0][0] == "lie"
+        act, n = self.acts[0 if is_liar else (len(self.asked) - 1) % len(self.acts)]
         getattr(self, act)(to, digest, file, n)
 
     def right(self, to, digest, file, _):
@@ -251,7 +252,7 @@ class HostileSnapshot(GivenSnapshot):
         elif n % 3 == 1:
             one["chunks"][n % len(one["chunks"])][4] = f"{n:064x}"
         else:
-            said["revision"] += 1 + n
+            said["revision"] += 1  # the same of all that lie so
         del said["sum"]
         text = json.dumps(said, separators=(",", ":"), ensure_ascii=False)[:-1].encode()
         self.give(to, digest, text + b',"sum":"%016x"}\n' % checksum(text))
@@ -335,7 +336,7 @@ class Peer:
         def step():
             if random.random() < 0.2:
                 return ("kill", random.randint(20, 700), random.choice(("SIGKILL", "SIGKILL", "SIGTERM")))
-            act = "silence" if random.random() < 0.02 else random.choice(SNAPSHOT_ACTS + ["right"] * 8)
+            act = "silence" if random.random() < 0.02 else random.choice(SNAPSHOT_ACTS + ["right"] * 8 + ["lie"] * 4)
             return ("snapshot", random.randrange(3), act, random.randrange(1 << 20))
 
         return [("trust", random.choice(("root", "name")))] + [step() for _ in range(random.randint(1, 12))]
