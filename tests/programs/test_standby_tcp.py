@@ -9,9 +9,10 @@ import threading
 import time
 
 import pytest
-from peers import (BUSY, ENDED, FEED_PART, FEED_STATE, FROM_CURSOR, FROM_PLACE, FROM_SNAPSHOT, KILLED, MALFORMED,
-                   NO_TAKE_OVER, PART, TOO_FAR_BEHIND, WORKS, Connection, Hung, ScriptedPeer, feed_keep, feed_part,
-                   feed_request, feed_state, frame, hello, serve, sync_call)  # fmt: skip
+from peers import (BUSY, ENDED, FEED_KEEP, FEED_PART, FEED_STATE, FROM_CURSOR, FROM_PLACE, FROM_SNAPSHOT,
+                   KEPT_OUT, KILLED, MALFORMED, NO_TAKE_OVER, PART, TOO_FAR_BEHIND, WORKS, Connection, Hung,
+                   ScriptedPeer, feed_keep, feed_part, feed_request, feed_state, frame, hello, serve, sync_call)  # fmt: skip
+
 
 ROOT = "--state-root", "all"
 
@@ -56,6 +57,7 @@ class Nodes:
     def standby(self, *more, **how):
         running = self.driver.start(*self.call(*more, **how))
         running.wait_for('"event":"following"', timeout=60)
+        time.sleep(0.3)  # it has seen the writer
         return running
 
     def block(self, state):
@@ -149,7 +151,7 @@ def test_server_and_standby_are_killed_around_the_take_over(nodes, rng):
     which = rng.choice((nodes.feed, standby))
     killed(which)
     if which is standby:
-        standby = nodes.driver.start(*nodes.call())
+        standby = nodes.driver.start(*nodes.call("--take-over", "ended"))  # whether it has seen it or not
     else:
         time.sleep(rng.uniform(0, 0.5))
         nodes.start_feed()
@@ -265,10 +267,11 @@ def test_a_network_that_is_cut_takes_nothing_and_nobody_over(nodes, rng):
 
 def test_a_slow_server_has_a_standby_that_is_behind_and_lacks_nothing(nodes, rng):
     wire = Wire(nodes.address)
-    wire.slow = 2000
     standby = nodes.standby(at=wire.address)
+    wire.slow = 100
     time.sleep(rng.uniform(0.5, 1))
     killed(nodes.node)
+    wire.slow = 400
     took_over(standby)
     standby.wait(0)
     nodes.feed.interrupt(0)
@@ -286,19 +289,44 @@ class GivenFeed:
         self.state, (self.end,) = head[24:40], struct.unpack_from("<Q", head, 40)
         self.spoil = spoil or (lambda file, place, content: (file, place, content))
 
-    def __call__(self, to, _count):
+    def tell(self, to, end, writer=WORKS):
+        to.send(feed_state(self.state, min(self.files), 0, end, writer))
+
+    def begin(self, to):
+        """Where the client goes on."""
         to.receive()
         to.send(hello(b"", offers=2 | 4))
         _, payload = to.receive()
         (place,) = struct.unpack_from("<Q", payload, 80)
-        if payload[88] != FROM_PLACE:
-            place = min(self.files)
-        to.send(feed_state(self.state, place, 0, self.end))
-        while place < self.end:
+        return place if payload[88] == FROM_PLACE else min(self.files)
+
+    def give(self, to, place, end):
+        while place < end:
             file = max(one for one in self.files if one <= place)
-            content = self.files[file][place - file:min(place - file + 100_000, self.end - file)]
+            content = self.files[file][place - file:min(place - file + 100_000, end - file)]
             to.send(feed_part(*self.spoil(file, place, content)))
             place += len(content)
+
+    def __call__(self, to, _count):
+        place = self.begin(to)
+        self.tell(to, self.end)
+        self.give(to, place, self.end)
+        to.wait_for_end()
+
+
+class LateFeed(GivenFeed):
+    """Its writer was killed, and the second half comes late after the take-over."""
+
+    def __call__(self, to, _count):
+        place = self.begin(to)
+        half = (place + self.end) // 2
+        self.tell(to, half, KILLED)
+        self.give(to, place, half)
+        while not to.receive_until(FEED_KEEP)[16]:
+            pass
+        self.tell(to, self.end, KEPT_OUT)
+        time.sleep(0.5)
+        self.give(to, half, self.end)
         to.wait_for_end()
 
 
@@ -326,6 +354,19 @@ def test_wrong_bytes_are_refused_with_their_place(nodes, spoil, words):
         standby = nodes.standby(at=peer.address)
         nodes.reach(nodes.copy, nodes.block(nodes.primary))
         standby.interrupt(0)
+    nodes.are_equal()
+
+
+def test_it_takes_over_when_all_has_come(nodes):
+    nodes.standby().interrupt(0)
+    nodes.reach(nodes.primary, min(nodes.block(nodes.primary) + 60, nodes.replayed["head"]))
+    nodes.node.interrupt(None)
+    nodes.feed.interrupt(0)
+    shutil.rmtree(f"{nodes.copy}.feed")
+    with ScriptedPeer(LateFeed(nodes.primary)) as peer:
+        standby = nodes.standby("--take-over", "ended", at=peer.address)
+        took_over(standby)
+        standby.wait(0)
     nodes.are_equal()
 
 
