@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint32_t format = 1;
+constexpr std::uint32_t format = 2; // 1: without the next ids of types
 constexpr std::string_view prefix = "entries.";
 constexpr std::uint64_t most_record_bytes = std::uint64_t{1} << 32;
 

@@ -195,6 +195,7 @@ bool follower::following::next(entry& into) {
         into.serial = head.serial;
         into.changes.clear();
         into.content.clear();
+        into.next_ids.clear();
         switch (head.what) {
         case feed_record::block:
         case feed_record::pop:
@@ -203,6 +204,8 @@ bool follower::following::next(entry& into) {
                 decode(record_, into);
                 for (const object_change& each : into.changes)
                     if (each.type >= types_.size()) throw damaged_error("an object of no type");
+                for (const entry::next_id& each : into.next_ids)
+                    if (each.type >= types_.size()) throw damaged_error("an id of no type");
             } catch (const damaged_error& problem) {
                 throw damaged_error(reader_->place(at_) + ": " + problem.what());
             }

@@ -44,7 +44,8 @@ struct block {
     log_time begin = 0, end = 0;
     std::vector<touched> objects; ///< by type and id
     std::vector<std::byte> values;
-    std::vector<entry::next_id> next_ids = {}; ///< of the types of which it created objects
+    std::vector<entry::next_id> next_ids = {}; ///< of the types whose objects changed, at its end
+    std::vector<entry::next_id> next_ids_before = {};
 };
 
 /// A place of the address space as it is, and then as it was.
@@ -92,6 +93,8 @@ private:
     void note_types();
     void note_life_cycles();
     [[nodiscard]] std::uint32_t type_at(std::uint64_t offset);
+    void note_root(const before_images::record& one, block& of) const;
+    static void note_next_id(std::uint32_t type, block& of);
     [[nodiscard]] std::uint64_t place_of_next_id(std::uint32_t type) const;
     void go_back(const before_images::step_back& by);
     [[nodiscard]] bool read_blocks(const block_end& to);
@@ -359,6 +362,19 @@ std::optional<std::uint32_t> log_reader::reading::serial_of(const before_images&
     return snapshot.undone() ? std::nullopt : found;
 }
 
+/// A record of a type's root is in each block that changes what the root has.
+void log_reader::reading::note_root(const before_images::record& one, block& of) const {
+    const std::uint64_t within = one.offset % files_->header().window_bytes;
+    if (within > next_id_at || next_id_at - within >= one.bytes) return;
+    const auto type = type_of_.find(one.offset / files_->header().window_bytes);
+    if (type != type_of_.end() && is_told(types_[type->second])) note_next_id(type->second, of);
+}
+
+void log_reader::reading::note_next_id(std::uint32_t type, block& of) {
+    if (std::ranges::find(of.next_ids, type, &entry::next_id::type) == of.next_ids.end())
+        of.next_ids.push_back({type, 0});
+}
+
 void log_reader::reading::find_objects(std::vector<block>& blocks) {
     const auto& records = images_->records();
     auto record = records.begin();
@@ -367,6 +383,7 @@ void log_reader::reading::find_objects(std::vector<block>& blocks) {
     for (block& of : blocks) {
         std::vector<touched>& found = of.objects;
         for (; record != records.end() && record->time <= of.end; ++record) {
+            if (record->kind == record_kind::words) note_root(*record, of);
             if (!is_of_object(record->kind)) continue;
             std::uint32_t id = 0;
             std::memcpy(&id, record->content, sizeof id);
@@ -375,9 +392,7 @@ void log_reader::reading::find_objects(std::vector<block>& blocks) {
                 window = record->offset / files_->header().window_bytes;
             }
             if (!is_told(types_[type])) continue;
-            if (record->kind == record_kind::created &&
-                std::ranges::find(of.next_ids, type, &entry::next_id::type) == of.next_ids.end())
-                of.next_ids.push_back({type, 0});
+            if (record->kind == record_kind::created) note_next_id(type, of); // of a new type, too
             found.push_back({type, id, record->offset, record->kind != record_kind::created,
                              record->kind != record_kind::removed});
         }
@@ -449,13 +464,18 @@ void log_reader::reading::find_values(std::vector<block>& blocks) {
             of.values.insert(of.values.end(), value.begin(), value.end());
         }
     };
+    const auto keep_next_ids = [&](std::vector<entry::next_id>& of) {
+        for (entry::next_id& one : of)
+            std::memcpy(&one.id, value_at(place_of_next_id(one.type)).data(), sizeof one.id);
+    };
     for (std::size_t i = blocks.size(); i-- > 0;) {
         go_back_to(blocks[i].end);
         keep(blocks[i], &touched::exists, &touched::after);
-        for (entry::next_id& one : blocks[i].next_ids)
-            std::memcpy(&one.id, value_at(place_of_next_id(one.type)).data(), sizeof one.id);
+        keep_next_ids(blocks[i].next_ids);
         go_back_to(blocks[i].begin);
         keep(blocks[i], &touched::existed, &touched::before);
+        blocks[i].next_ids_before = blocks[i].next_ids;
+        keep_next_ids(blocks[i].next_ids_before);
     }
 }
 
@@ -517,12 +537,14 @@ entry log_reader::reading::told(const block& of, block_texts& texts) const {
         else
             made.changes.push_back(told);
     }
-    for (const entry::next_id& one : of.next_ids) {
+    for (std::size_t i = 0; i < of.next_ids.size(); ++i) {
+        const entry::next_id& one = of.next_ids[i];
         const auto is_last = [&](const object_change& each) {
             return each.type == one.type && each.id + 1 == one.id &&
                    each.what == object_change::kind::created;
         };
-        if (std::ranges::none_of(made.changes, is_last)) made.next_ids.push_back(one);
+        if (one.id != of.next_ids_before[i].id && std::ranges::none_of(made.changes, is_last))
+            made.next_ids.push_back(one);
     }
     return made;
 }

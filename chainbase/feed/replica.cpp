@@ -59,6 +59,16 @@ replica::copied_type* replica::type_of(std::uint32_t number, const std::deque<ty
                        "with the program that writes it");
 }
 
+/// What a block skips it created and removed.
+void replica::require_near(const copied_type& type, std::uint32_t id) const {
+    constexpr std::uint32_t most_skipped = 1U << 24;
+    const std::uint32_t next = type.next_id();
+    if (id <= next || id - next <= most_skipped) return;
+    throw damaged_error(fmt::format("{} {}: {} ids are skipped in one block, which no state does; "
+                                    "make the copy anew from a snapshot",
+                                    type.name, id, id - next));
+}
+
 void replica::require_follows(const entry& next) const {
     const revision_number now = own_.revision();
     const bool is_pop = next.what == entry::kind::pop;
@@ -95,9 +105,9 @@ void replica::apply(const entry& next, const std::deque<type_schema>& types,
         changed.push();
 }
 
-/// Rows are written while the objects are there. An object whose new keys others still have waits
-/// for these; where they wait for each other, all are taken out and come back, the last one first,
-/// so that each has its slot again.
+/// Rows are written while the objects are there. Objects whose new keys others still have are taken
+/// out when all others have theirs, and come back, the last one first, so that each has its slot
+/// again.
 void replica::change(const entry& by, const std::deque<type_schema>& types) {
     std::map<copied_type*, std::vector<std::uint32_t>> archived;
     std::vector<std::pair<copied_type*, const object_change*>> waiting;
@@ -113,27 +123,29 @@ void replica::change(const entry& by, const std::deque<type_schema>& types) {
         if (copied_type* const type = type_of(one.type, types); type && leaves_memory(one))
             type->remove(one.id, by.before(one));
 
-    for (std::size_t before = waiting.size() + 1; before > waiting.size();) {
-        before = waiting.size();
-        std::erase_if(waiting, [&](const auto& one) {
-            try {
-                one.first->modify(one.second->id, by.before(*one.second), by.after(*one.second));
-                return true;
-            } catch (const duplicate_key_error&) {
-                return false;
-            }
-        });
-    }
+    std::erase_if(waiting, [&](const auto& one) {
+        try {
+            one.first->modify(one.second->id, by.before(*one.second), by.after(*one.second));
+            return true;
+        } catch (const duplicate_key_error&) {
+            return false;
+        }
+    });
     for (const auto& [type, one] : waiting)
         type->remove(one->id, by.before(*one));
     for (; !waiting.empty(); waiting.pop_back())
         waiting.back().first->create(waiting.back().second->id, by.after(*waiting.back().second));
 
     for (const object_change& one : by.changes)
-        if (copied_type* const type = type_of(one.type, types); type && comes_to_memory(one))
+        if (copied_type* const type = type_of(one.type, types); type && comes_to_memory(one)) {
+            require_near(*type, one.id);
             type->create(one.id, by.after(one));
+        }
     for (const entry::next_id& one : by.next_ids)
-        if (copied_type* const type = type_of(one.type, types)) type->skip_ids(one.id);
+        if (copied_type* const type = type_of(one.type, types)) {
+            require_near(*type, one.id);
+            type->skip_ids(one.id);
+        }
 }
 
 } // namespace chainbase::feed

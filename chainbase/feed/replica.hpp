@@ -75,6 +75,7 @@ private:
         virtual void modify(std::uint32_t id, archive::bytes_view was, archive::bytes_view now) = 0;
         virtual void remove(std::uint32_t id, archive::bytes_view was) = 0;
         virtual void skip_ids(std::uint32_t next) = 0;
+        [[nodiscard]] virtual std::uint32_t next_id() const = 0;
         virtual void write_rows(std::span<const std::uint32_t>) {}
 
         std::string name;
@@ -85,6 +86,7 @@ private:
     struct copied_life;
 
     void enter(std::unique_ptr<copied_type> type);
+    void require_near(const copied_type& type, std::uint32_t id) const;
     [[nodiscard]] copied_type* type_of(std::uint32_t number, const std::deque<type_schema>& types);
     void require_follows(const entry& next) const;
     void change(const entry& by, const std::deque<type_schema>& types);
@@ -113,6 +115,7 @@ struct replica::copied : copied_type {
     }
     void remove(std::uint32_t id, archive::bytes_view was) override { own.remove(get(id, was)); }
     void skip_ids(std::uint32_t next) override { own.skip_ids(chainbase::id<T>(next)); }
+    std::uint32_t next_id() const override { return own.template next_id<T>().value; }
 
     [[nodiscard]] const T& get(std::uint32_t id, archive::bytes_view was) {
         const T* const object = own.find(chainbase::id<T>(id));

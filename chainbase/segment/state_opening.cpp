@@ -54,6 +54,17 @@ void put_back_former(const fs::path& state, const segment_place& place) {
     sync_folder(place.home());
 }
 
+constexpr const char* superseded_name = "superseded";
+
+void require_not_superseded(const fs::path& state) {
+    const auto by = superseded_by(state);
+    if (!by) return;
+    throw locked_error(fmt::format(
+        "{}: {} took the place of this state, so it is not written any more; go on with that one, "
+        "or, if that is given up, remove this file",
+        (state / superseded_name).string(), *by));
+}
+
 } // namespace
 
 state_opening::state_opening(fs::path state, const open_options& options)
@@ -186,6 +197,7 @@ opening_plan state_opening::lock_and_plan() {
     check_state_folder();
     make_state_folder();
     lock_.emplace(state_ / "lock", !has_header);
+    require_not_superseded(state_);
     place_ = segment_place(state_); // another writer may have moved it
     segment_place::discard_unsettled(state_);
     if (place_.why_foreign().empty()) {
@@ -469,6 +481,18 @@ void state_opening::put_in_place(segment_place next, const std::array<std::byte,
                      state_.string(), before.why_foreign());
     else
         remove_tree(before.is_in_memory() ? before.home() : before.folder());
+}
+
+void supersede(const fs::path& state, const std::string& by) {
+    replace_file(state / superseded_name, by + "\n");
+}
+
+std::optional<std::string> superseded_by(const fs::path& state) {
+    if (!fs::exists(state / superseded_name)) return std::nullopt;
+    std::string by = read_file(state / superseded_name);
+    while (!by.empty() && by.back() == '\n')
+        by.pop_back();
+    return by;
 }
 
 } // namespace chainbase

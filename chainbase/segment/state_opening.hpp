@@ -17,6 +17,13 @@ namespace chainbase {
 class disk;
 class process_lock;
 
+/// Marks a state whose place `by` takes, on storage: from then on it is not opened for writing,
+/// until the file `superseded` in its folder is removed. Requires the writer's lock. Throws
+/// io_error, out_of_space_error.
+void supersede(const std::filesystem::path& state, const std::string& by);
+/// Who took its place; nothing if nobody did. Throws io_error.
+[[nodiscard]] std::optional<std::string> superseded_by(const std::filesystem::path& state);
+
 /// How a state comes to have a segment that can be mapped: the writer's lock is taken, the plan is
 /// made (opening_plan.hpp), and a segment that is lost is restored, a new one created. If anything
 /// fails, nothing was changed.

@@ -160,7 +160,10 @@ TEST_CASE("a copy is what the followed state is, and so is a copy of the copy, t
             }
             copy.follow();
             copy.check();
-            if (random.chance(700)) second.follow();
+            if (random.chance(700)) {
+                second.follow();
+                second.check();
+            }
         }
         second.follow();
         second.check();

@@ -126,9 +126,49 @@ def test_it_goes_on_as_a_node_and_nobody_writes_the_former_state_meanwhile(nodes
     killed(primary)
     took_over(standby)
     nodes.driver(*nodes.sync, code=1).says("a writer has this state open", str(standby.pid))
+    killed(standby)
+    nodes.driver(*nodes.sync, code=1).says(f"{nodes.copy} took the place of this state")
+    standby = nodes.driver.start(*nodes.standby("--peer", nodes.server.address))  # the same call goes on
+    took_over(standby)
     nodes.reach(nodes.copy, nodes.replayed["head"])
     assert standby.interrupt(3).json_lines[-1]["mode"] == "sync"
     assert nodes.digest(nodes.copy) == nodes.replayed["state_digest"]
+
+
+def test_a_segment_in_memory_is_taken_over(driver, inspect, scratch, on_disk, seed):
+    nodes = Nodes(driver, inspect, on_disk, seed, options=("--memory-folder", scratch))
+    primary = nodes.start_primary()
+    standby = nodes.start_standby()
+    time.sleep(0.3)
+    killed(primary)
+    took_over(standby)
+    standby.wait()
+    nodes.are_equal()
+
+
+def test_a_feed_that_was_moved_away_is_found_before_a_take_over(nodes, scratch):
+    primary = nodes.start_primary()
+    standby = nodes.start_standby()
+    primary.interrupt(None)
+    shutil.move(nodes.primary / "feed", scratch / "feed")
+    primary = nodes.start_primary()
+    nodes.reach(nodes.primary, nodes.block(nodes.copy) + 5)
+    killed(primary)
+    standby.wait(1).says("nothing is taken over")
+    assert not (nodes.primary / "superseded").exists()
+
+
+def test_what_is_not_its_own_is_not_touched(nodes, scratch):
+    primary = nodes.start_primary()
+    mine = scratch / "copy.standby-snapshot"
+    mine.mkdir()
+    (mine / "thesis").write_text("years")
+    nodes.driver(*nodes.standby(), code=(1, 2))
+    assert (mine / "thesis").read_text() == "years"
+    for there in (mine, nodes.primary):
+        nodes.driver("serve", "--feed", nodes.primary, "--snapshot", there, "--listen", "127.0.0.1:0", code=(1, 2))
+        assert (mine / "thesis").exists() and (nodes.primary / "segment").exists()
+    primary.interrupt(None)
 
 
 def test_a_primary_that_ends_is_waited_for_unless_asked(nodes):
@@ -179,6 +219,17 @@ def test_one_that_is_too_far_behind_says_what_to_do(nodes, driver, scratch):
     killed(primary)
     took_over(standby)
     standby.wait()
+    nodes.are_equal()
+
+
+def test_one_that_comes_back_in_time_is_followed_on(nodes):
+    primary = nodes.start_primary()
+    standby = nodes.start_standby("--take-over-after", "3")
+    killed(primary)
+    primary = nodes.start_primary(nodes.replayed["head"])
+    nodes.reach(nodes.copy, nodes.replayed["head"])
+    assert standby.interrupt(0).json_lines[-1]["took_over"] is False
+    primary.interrupt(None)
     nodes.are_equal()
 
 

@@ -20,6 +20,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -407,8 +408,8 @@ void declare_standby(command& verb) {
         .value_name("HOST:PORT")
         .excludes(of);
     verb.add_option("--name", options->cursor,
-                    "the name of this standby in the feed of the followed state")
-        .shows_default();
+                    "the name of this standby in the feed of the followed state; default: after "
+                    "the folder of its own state");
     static const std::map<std::string, when> times{
         {"killed", when::killed}, {"ended", when::ended}, {"never", when::never}};
     verb.add_option_function<std::string>(
@@ -418,6 +419,14 @@ void declare_standby(command& verb) {
             "closed the state; never: only follow")
         .one_of({"killed", "ended", "never"})
         .default_text("killed");
+    verb.add_option_function<double>(
+            "--take-over-after",
+            [options](const double& seconds) {
+                options->after = std::chrono::milliseconds(std::llround(seconds * 1000));
+            },
+            "seconds for which the writer has to be gone first: longer than what restarts it takes")
+        .real_number(0.0, 86'400.0)
+        .default_text("0");
     add_following_options(verb, *options);
     add_snapshot_options(verb, options->from_snapshot);
     verb.add_flag("--json", options->json, "one JSON object on stdout for each event");
@@ -425,6 +434,7 @@ void declare_standby(command& verb) {
     verb.runs([options] {
         const catch_interruption signals;
         const observation watched(options->watch);
+        std::signal(SIGPIPE, SIG_IGN); // who reads the events may be gone when it takes over
         const auto tell = [&](const char* event, const standby_figures& now) {
             if (!options->json)
                 return print_or_throw(

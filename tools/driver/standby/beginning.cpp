@@ -32,7 +32,8 @@ void begin_feed(const fs::path& primary, feed::follower& feed) {
             const snapshot begin(primary.string());
             return feed.begin_at(begin);
         } catch (const busy_error&) {
-            if (begin_clock::now() > until) throw;
+            if (begin_clock::now() > until || catch_interruption::caught()) throw;
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
         }
     }
 }
@@ -57,7 +58,7 @@ bool ends_with(const feed::entry& one, const std::deque<type_schema>& types,
 feed::feed_position write_irreversible(const fs::path& primary, feed::follower& feed,
                                        const fs::path& folder) {
     while (!catch_interruption::caught()) {
-        fs::remove_all(folder);
+        if (fs::exists(folder / "manifest")) snapshot_file::make_unfinished(folder);
         begin_feed(primary, feed);
         inspect::row_source from(primary);
         const snapshot_file::manifest all = inspect::write_snapshot(from, {folder, {}}).all;
@@ -100,9 +101,13 @@ void offer_snapshot(const fs::path& state, const fs::path& folder) {
     (void)write_irreversible(state, keeping, folder);
 }
 
+fs::path snapshot_beside(const fs::path& state) {
+    return state.string() + ".standby-snapshot";
+}
+
 feed::feed_position copy_state(const fs::path& primary, feed::follower& feed,
                                const following_options& options) {
-    const fs::path folder = options.state.string() + ".snapshot";
+    const fs::path folder = snapshot_beside(options.state);
     const feed::feed_position place = write_irreversible(primary, feed, folder);
     snapshot_file::loading_options how;
     how.threads = std::max(1U, std::thread::hardware_concurrency());

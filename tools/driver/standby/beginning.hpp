@@ -29,9 +29,13 @@ struct begin_of_copy {
 /// writing a snapshot throws.
 void offer_snapshot(const std::filesystem::path& state, const std::filesystem::path& folder);
 
+/// The folder in which copy_state() writes the snapshot that a state is made of.
+[[nodiscard]] std::filesystem::path snapshot_beside(const std::filesystem::path& state);
+
 /// Makes the state that `options` name of a snapshot of `primary`, whose feed is followed from
-/// before that on, and returns its place there. The snapshot is in `options.state`.snapshot, which
-/// is removed before and afterwards. Throws as offer_snapshot() does, and what loading throws; then
+/// before that on, and returns its place there. The snapshot is in snapshot_beside() of it, which
+/// is removed afterwards; chunks that are there already are not written again. Throws as
+/// offer_snapshot() does, usage_error when something else is there, and what loading throws; then
 /// there is no state.
 [[nodiscard]] feed::feed_position copy_state(const std::filesystem::path& primary,
                                              feed::follower& feed,

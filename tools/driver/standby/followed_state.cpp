@@ -1,3 +1,4 @@
+#include <chainbase/segment/state_opening.hpp>
 #include <tools/driver/standby/followed_state.hpp>
 
 namespace chainbase::driver {
@@ -16,7 +17,13 @@ public:
         writer_.keep_out();
         return true;
     }
-    void pass_on(const std::filesystem::path& other) override { writer_.pass_on(other); }
+    [[nodiscard]] std::optional<revision_number> newest_revision() const override {
+        return writer_.revision();
+    }
+    void pass_on(const std::string& other) override { writer_.pass_on(other); }
+    [[nodiscard]] std::optional<std::string> superseded_by() const override {
+        return chainbase::superseded_by(writer_.state());
+    }
     [[nodiscard]] std::string name() const override { return writer_.state().string(); }
 
 private:

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace chainbase::driver {
@@ -33,10 +34,16 @@ public:
     /// locked_error when there is a writer, or another standby has taken over, damaged_error when
     /// the state cannot be opened, and what opening it for writing throws.
     [[nodiscard]] virtual bool keep_writers_out() = 0;
+    /// Of its newest block; nothing if that is not known. Requires keep_writers_out().
+    [[nodiscard]] virtual std::optional<revision_number> newest_revision() const {
+        return std::nullopt;
+    }
 
-    /// Tells its other followers that it goes on in `other`, once that has all of it; those of a
-    /// server are refused there as long as it runs.
-    virtual void pass_on(const std::filesystem::path&) {}
+    /// Marks it as one whose place `other` took, once that has all of it, and tells its other
+    /// followers; those of a server are refused there as long as it runs.
+    virtual void pass_on(const std::string&) {}
+    /// Who took its place before this call; nothing if nobody did.
+    [[nodiscard]] virtual std::optional<std::string> superseded_by() const { return std::nullopt; }
 
     /// For messages.
     [[nodiscard]] virtual std::string name() const = 0;

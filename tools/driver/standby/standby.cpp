@@ -9,6 +9,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <deque>
 #include <memory>
@@ -28,6 +29,14 @@ using stand_clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds pause{1};
 constexpr std::chrono::seconds between_keeps{1};
 
+/// After the folder of the state.
+std::string usual_cursor(const standby_options& options) {
+    std::string name = "standby-" + std::filesystem::absolute(options.state).filename().string();
+    std::ranges::replace_if(
+        name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '-');
+    return name.substr(0, 57); // a server of the feed puts "remote-" before it
+}
+
 std::unique_ptr<followed_state> followed_by(const standby_options& options) {
     if (options.from) return follow_from_server(options);
     if (options.of.empty())
@@ -46,14 +55,13 @@ public:
     }
 
     standby_report work() {
+        if (const auto by = primary_->superseded_by()) return go_on_after(*by);
+        has_seen_writer_ = primary_->look() == writer::works;
         open();
         say("following");
         while (!signals_.caught()) {
             if (apply_next()) continue;
-            if (is_gone()) {
-                if (!take_over()) break;
-                return after();
-            }
+            if (is_gone() && take_over()) return after();
             std::this_thread::sleep_for(pause);
         }
         keep();
@@ -65,17 +73,23 @@ public:
 private:
     void open() {
         std::optional<feed::feed_position> begin;
-        if (!chain_state::is_in(options_.state)) begin = make_state();
-        const std::string chain = chain_state::require_chain(options_.state);
-        state_ = std::make_unique<chain_state>(options_.state, chain, options_.lag,
-                                               options_.state_settings);
-        state_->apply_root_options();
+        if (!chain_state::is_in(options_.state))
+            begin = make_state();
+        else // of a call that was killed when the state was whole
+            std::filesystem::remove_all(snapshot_beside(options_.state));
+        open_state();
         copy_.emplace(*state_, primary_->feed().state());
         if (!copy_->position()) {
+            if (!begin && primary_->feed().is_new())
+                throw usage_error(fmt::format("{}: is no copy of {}; move it away, and call again: "
+                                              "a copy is made",
+                                              all_.state, all_.of));
             if (!begin)
                 begin = place_behind(
                     {state_->head(), to_string(state_->head_id()), state_->state().revision()},
                     primary_->feed());
+            if (signals_.caught())
+                throw interrupted_error("interrupted before it followed; the same call goes on");
             if (!begin)
                 throw feed::too_far_behind_error(
                     fmt::format("the feed of {} does not tell of its block {}, or that was undone",
@@ -87,11 +101,31 @@ private:
         } catch (const usage_error& problem) { // its files are not those of then
             throw feed::too_far_behind_error(problem.what());
         }
-        all_.checks_roots = state_->root() != nullptr;
         if (!all_.checks_roots)
             spdlog::warn("{}: has no state root, so blocks are only compared object by object; "
                          "--state-root all of its node makes one",
                          all_.of);
+    }
+
+    /// This state took the other one's place, or another one did.
+    standby_report go_on_after(const std::string& by) {
+        if (by != own_name())
+            throw usage_error(fmt::format("{}: {} took its place; follow that one", all_.of, by));
+        spdlog::info("{}: took the place of {}", all_.state, all_.of);
+        open_state();
+        all_.took_over = true;
+        say("took_over");
+        return after();
+    }
+    [[nodiscard]] std::string own_name() const {
+        return std::filesystem::absolute(options_.state).lexically_normal().string();
+    }
+    void open_state() {
+        const std::string chain = chain_state::require_chain(options_.state);
+        state_ = std::make_unique<chain_state>(options_.state, chain, options_.lag,
+                                               options_.state_settings);
+        state_->apply_root_options();
+        all_.checks_roots = state_->root() != nullptr;
     }
 
     /// Returns its place in the feed, if that is known.
@@ -112,7 +146,11 @@ private:
     /// Returns whether there was one.
     [[nodiscard]] bool apply_next() {
         feed::follower& from = primary_->feed();
-        if (!from.next(next_)) return false;
+        try {
+            if (!from.next(next_)) return false;
+        } catch (const damaged_error& problem) {
+            throw feed::too_far_behind_error(problem.what());
+        }
         copy_->apply(next_, from.types(), from.position());
         if (next_.what == feed::entry::kind::block) {
             ++all_.blocks;
@@ -120,6 +158,7 @@ private:
             behind_.emplace_back(next_.revision, from.position());
         } else if (next_.what == feed::entry::kind::pop) {
             ++all_.pops;
+            checkpoints_needed_ = state_->checkpoints().made + 2; // one may be under way
             while (!behind_.empty() && behind_.back().first >= next_.revision)
                 behind_.pop_back();
         }
@@ -129,34 +168,58 @@ private:
 
     [[nodiscard]] bool is_gone() {
         if (stand_clock::now() >= next_keep_) keep();
-        if (options_.takes_over == when::never) return false;
-        switch (primary_->look()) {
-        case writer::works:
-            return false;
-        case writer::killed:
-            return true;
-        case writer::ended:
-            return options_.takes_over == when::ended;
+        const auto now = stand_clock::now();
+        const writer condition = primary_->look();
+        if (condition == writer::works) {
+            has_seen_writer_ = true;
+            gone_since_.reset();
+        } else if (!gone_since_) {
+            gone_since_ = now;
         }
-        return false;
+        if (!gone_since_ || now - *gone_since_ < options_.after) return false;
+        if (options_.takes_over == when::ended) return true;
+        return options_.takes_over == when::killed && condition == writer::killed &&
+               has_seen_writer_;
     }
 
-    /// Returns false when a signal came first.
+    /// Returns false when a signal came first, or a writer.
     [[nodiscard]] bool take_over() {
         const auto begin = stand_clock::now();
+        bool is_known = true;
         try {
             if (!primary_->keep_writers_out()) return false;
+        } catch (const locked_error& problem) {
+            spdlog::warn("{}; it is followed on", problem.what());
+            gone_since_.reset();
+            return false;
         } catch (const damaged_error& problem) {
             spdlog::error("{}; it takes over with what it was told of", problem.what());
+            is_known = false;
         }
         while (apply_next()) {
+        }
+        if (is_known) require_all();
+        try {
+            primary_->pass_on(own_name());
+        } catch (const error& problem) {
+            spdlog::error("{}; see that no node is started with {}", problem.what(), all_.of);
         }
         all_.took_over = true;
         all_.milliseconds =
             std::chrono::duration<double, std::milli>(stand_clock::now() - begin).count();
         say("took_over");
-        primary_->pass_on(options_.state);
         return true;
+    }
+
+    /// The feed may not have been written, or be another one by now.
+    void require_all() const {
+        const auto newest = primary_->newest_revision();
+        const revision_number own = state_->state().revision();
+        if (!newest || *newest == own) return;
+        throw damaged_error(fmt::format(
+            "{}: its newest block has revision {}, and its feed told of {}, so nothing is taken "
+            "over; start its node again, or, to do without those blocks, begin with {} as it is",
+            all_.of, *newest, own, all_.state));
     }
 
     standby_report after() {
@@ -174,20 +237,28 @@ private:
         all_.block = state_->head();
         all_.revision = state_->state().revision();
     }
+    /// Nobody may listen any more.
     void say(const char* event) {
         note_place();
-        tell_(event, all_);
+        try {
+            tell_(event, all_);
+        } catch (const io_error& problem) {
+            spdlog::warn("{}", problem.what());
+        }
     }
 
     /// The revision that this state has, at the least, after whatever it survives.
-    [[nodiscard]] revision_number safe_revision() const {
+    [[nodiscard]] revision_number safe_revision() {
         const revision_number irreversible = state_->state().committed_revision();
         if (options_.state_settings.level == durability::process) return irreversible;
+        if (options_.state_settings.level == durability::commit) {
+            state_->state().wait_until_durable();
+            return irreversible;
+        }
+        // The revisions of a checkpoint may be those of a branch that was left since.
         const checkpoint::history made = state_->checkpoints();
-        const std::int64_t durable = options_.state_settings.level == durability::commit
-                                         ? (made.redo ? made.redo->durable : 0)
-                                         : (made.last ? made.last->revision : 0);
-        return std::min<revision_number>(irreversible, durable);
+        if (!made.last || made.made < checkpoints_needed_) return 0;
+        return std::min<revision_number>(irreversible, made.last->revision);
     }
     /// Lets the feed forget what is not needed here any more.
     void keep() {
@@ -209,6 +280,9 @@ private:
     feed::entry next_;
     std::deque<std::pair<revision_number, feed::feed_position>> behind_; ///< blocks still needed
     stand_clock::time_point next_keep_ = stand_clock::now();
+    std::uint64_t checkpoints_needed_ = 0; ///< before their revisions count
+    bool has_seen_writer_ = false;
+    std::optional<stand_clock::time_point> gone_since_;
     standby_figures all_;
 };
 
@@ -216,9 +290,14 @@ private:
 
 standby_report stand_by(const standby_options& options, const catch_interruption& signals,
                         const standby_listener& tell) {
+    if (options.state_settings.root.types)
+        throw usage_error("--state-root: a standby has the root of the state that it follows");
+    standby_options how = options;
+    if (how.cursor.empty()) how.cursor = usual_cursor(options);
     try {
-        return standing_by(options, signals, tell).work();
+        return standing_by(how, signals, tell).work();
     } catch (const feed::too_far_behind_error& problem) {
+        if (!chain_state::is_in(options.state)) throw;
         throw feed::too_far_behind_error(
             fmt::format("{}: cannot follow on: {}. Move it away and call again: it is made anew",
                         options.state.string(), problem.what()));

@@ -5,6 +5,7 @@
 
 #include <boost/describe/class.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -17,9 +18,10 @@ namespace chainbase::driver {
 struct standby_options : sync_options {
     std::filesystem::path of;          ///< the folder of the followed state
     std::optional<endpoint_name> from; ///< or who serves its feed
-    std::string cursor = "standby";    ///< its name in that state's feed
+    std::string cursor; ///< its name in that state's feed; empty: after the state's folder
     enum class when { killed, ended, never };
     when takes_over = when::killed;
+    std::chrono::milliseconds after{0}; ///< how long the writer has to be gone
 };
 
 /// Where a standby is.

@@ -95,6 +95,12 @@ public:
                                           "tells more of");
         return true;
     }
+    [[nodiscard]] std::optional<revision_number> newest_revision() const override {
+        const std::lock_guard held(mutex_);
+        return told_ ? std::optional(told_->revision) : std::nullopt;
+    }
+    /// The server marks it when all is here.
+    void pass_on(const std::string&) override { keep(feed_->position(), feed_->revision()); }
     [[nodiscard]] std::string name() const override { return in_words(*how_.from); }
 
 private:
@@ -278,7 +284,7 @@ private:
     bool has_answered_ = false;
     message_limit warnings_{"connections to the served feed that failed"};
 
-    std::mutex mutex_; ///< for what follows
+    mutable std::mutex mutex_; ///< for what follows
     std::condition_variable changed_;
     peer_connection* connection_ = nullptr;
     boost::asio::io_context* context_ = nullptr; ///< of connection_

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <undo/fwd.hpp>
+
 #include <filesystem>
 #include <memory>
+#include <string>
 
 namespace chainbase {
 class database;
@@ -30,9 +33,12 @@ public:
     /// left untold, and keeps writers out until this is destroyed. Throws locked_error when there
     /// is a writer, and what opening the state and its feed throws; then it can be called again.
     void keep_out();
+    /// Of the state's newest block. Requires keep_out().
+    [[nodiscard]] revision_number revision() const;
 
-    /// Tells other followers of the state that it goes on in `other`. Requires keep_out().
-    void pass_on(const std::filesystem::path& other);
+    /// Marks the state as one whose place `other` took (supersede()), and tells its other
+    /// followers. Requires keep_out().
+    void pass_on(const std::string& other);
 
     [[nodiscard]] const std::filesystem::path& state() const noexcept { return state_; }
 

@@ -136,6 +136,16 @@ void served_feed::take_over(const std::string& client) {
     taken_by_ = client;
 }
 
+void served_feed::pass_on(const std::string& client) {
+    if (taken_by_ != client || seen_ != feed_writer::kept_out || is_passed_on_) return;
+    is_passed_on_ = true;
+    try {
+        writer_.pass_on("the standby " + client + " of another machine");
+    } catch (const error& problem) {
+        spdlog::error("{}; see that no node is started with this state", problem.what());
+    }
+}
+
 // --- to a client ---
 
 outgoing_feed::outgoing_feed(served_feed& from, const feed_request_message& asked)
@@ -154,6 +164,7 @@ std::optional<bytes> outgoing_feed::next_frame(std::chrono::milliseconds silence
     now.state = from_.head().state();
     now.begin = cursor_.now().at;
     now.revision = cursor_.now().revision;
+    if (const auto newest = from_.newest_revision()) now.revision = *newest;
     now.writer = from_.writer(client_); // before the end: what it told while it worked is in that
     now.end = from_.head().end();
     const bool is_news = told_at_ == clock::time_point{} || now.writer != told_.writer;
@@ -208,6 +219,7 @@ void outgoing_feed::take(const feed_keep_message& said) {
                                      said.place, at_));
     if (said.place > last.at) kept_ = {said.place, true, said.revision};
     if (said.takes_over) from_.take_over(client_);
+    if (said.place >= from_.head().end()) from_.pass_on(client_);
 }
 
 void outgoing_feed::keep() {

@@ -49,6 +49,13 @@ private:
     [[nodiscard]] wire::feed_writer writer(const std::string& as_told_to);
     [[nodiscard]] feed::feed_cursor cursor_for(const feed_request_message& asked);
     void take_over(const std::string& client);
+    /// Marks the state as one whose place this client took, if it did: it has all of it.
+    void pass_on(const std::string& client);
+    /// Of the state, once its writers are kept out.
+    [[nodiscard]] std::optional<revision_number> newest_revision() const {
+        return seen_ == wire::feed_writer::kept_out ? std::optional(writer_.revision())
+                                                    : std::nullopt;
+    }
 
     disk& on_;
     std::filesystem::path folder_;
@@ -58,6 +65,7 @@ private:
     std::chrono::steady_clock::time_point next_look_{};
     wire::feed_writer seen_ = wire::feed_writer::works;
     std::string taken_by_; ///< the client that took over
+    bool is_passed_on_ = false;
 };
 
 /// The feed on its way to one client: the bytes of its files, from the client's place on, up to
