@@ -283,14 +283,15 @@ def test_a_slow_server_has_a_standby_that_is_behind_and_lacks_nothing(nodes, rng
 class GivenFeed:
     """The files of a feed, for a scripted server to give; `spoil` changes the bytes of a part."""
 
-    def __init__(self, state, spoil=None):
+    def __init__(self, state, spoil=None, newest=0):
         self.files = {int(one.name.split(".")[1], 16): one.read_bytes() for one in (state / "feed").glob("entries.*")}
         head = (state / "feed/head").read_bytes()
         self.state, (self.end,) = head[24:40], struct.unpack_from("<Q", head, 40)
+        self.newest = newest  # revision
         self.spoil = spoil or (lambda file, place, content: (file, place, content))
 
     def tell(self, to, end, writer=WORKS):
-        to.send(feed_state(self.state, min(self.files), 0, end, writer))
+        to.send(feed_state(self.state, min(self.files), self.newest if writer == KEPT_OUT else 0, end, writer))
 
     def begin(self, to):
         """Where the client goes on."""
@@ -363,7 +364,7 @@ def test_it_takes_over_when_all_has_come(nodes):
     nodes.node.interrupt(None)
     nodes.feed.interrupt(0)
     shutil.rmtree(f"{nodes.copy}.feed")
-    with ScriptedPeer(LateFeed(nodes.primary)) as peer:
+    with ScriptedPeer(LateFeed(nodes.primary, newest=nodes.block(nodes.primary))) as peer:
         standby = nodes.standby("--take-over", "ended", at=peer.address)
         took_over(standby)
         standby.wait(0)
