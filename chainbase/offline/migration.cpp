@@ -3,6 +3,7 @@
 #include <chainbase/offline/bulk_load/segment_replacement.hpp>
 #include <chainbase/offline/check/state_check.hpp>
 #include <chainbase/offline/migration.hpp>
+#include <chainbase/offline/past_migration.hpp>
 #include <chainbase/open_options.hpp>
 #include <chainbase/segment/catalogue.hpp>
 #include <chainbase/segment/segment.hpp>
@@ -96,6 +97,8 @@ public:
         : to_(to), state_(state), replacement_(state) {}
 
     void run() {
+        catalogue before;
+        std::vector<past_migration> done;
         {
             open_options reading;
             reading.mode = open_mode::read_only;
@@ -104,8 +107,11 @@ public:
             bulk_load::new_state made(replacement_.folder(), replacement_.limits());
             copy_types(from, made);
             made.close(revision_);
+            before = from.types();
+            done = changes(before);
         }
         require_sound();
+        add_past_migrations(state_, before, std::move(done));
         replacement_.replace();
     }
 
@@ -178,6 +184,17 @@ private:
                     fmt::format("{} {}: its migration computed another id", how.now.name, id));
             to.add(object, objects);
         }
+    }
+
+    [[nodiscard]] std::vector<past_migration> changes(const catalogue& before) const {
+        std::vector<past_migration> all;
+        for (const catalogue::entry& one : before.entries()) {
+            const change* const known = to_.of(one.schema.name);
+            if (known && !to_.dropped_.contains(one.schema.name) && !(known->now == one.schema))
+                all.push_back(
+                    past_migration::of(one.schema, known->now, known->rules_for(one.schema)));
+        }
+        return all;
     }
 
     /// Its rows have the former layout.

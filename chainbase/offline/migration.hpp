@@ -66,7 +66,8 @@ private:
 /// applies where the state has them, so one migration serves states of several ages: the fields of
 /// each must have a match or be dropped. The new segment is made beside the old one,
 /// checked, and takes its place in one step: after a kill the state is what it was, or what it is
-/// to be. What a state root recorded is left out, and made anew (committed_state::catch_up).
+/// to be. What a state root recorded is left out, and made anew (committed_state::catch_up). What
+/// became of each type is told by `STATE/migrations.json` (past_migration) from then on.
 ///
 /// Thread-safety: as a container.
 class migration final : public state_migration {

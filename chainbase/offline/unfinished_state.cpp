@@ -13,22 +13,46 @@ constexpr const char* mark = "unfinished";
 
 } // namespace
 
-unfinished_state::unfinished_state(const fs::path& target, const std::string& readers)
-    : name_(fs::absolute(target)) {
-    const auto group = readers.empty() ? std::nullopt : std::optional(group_called(readers));
+unfinished_state::unfinished_state(const fs::path& target, const std::string& readers,
+                                   leftover what)
+    : name_(fs::absolute(target)), readers_(readers) {
+    if (!readers_.empty()) static_cast<void>(group_called(readers_)); // it must exist
     if (fs::exists(fs::symlink_status(name_.path()))) require_ours();
     private_folder::make(name_.path(), std::nullopt);
     take_lock();
-    name_.own();
     sync_folder(name_.path());
-    remove_home();
-    fs::remove_all(path());
-    private_folder::make(path(), group);
+    if (what == leftover::is_kept) return;
+    try {
+        begin_anew();
+    } catch (...) {
+        name_.own();
+        throw;
+    }
+}
+
+unfinished_state::~unfinished_state() {
+    remove_segment();
+    if (!stays_) name_.own(); // it goes with the name
+}
+
+void unfinished_state::begin_anew() {
+    stays_ = false;
+    remove_segment();
+    remove_tree(path());
+    fs::remove(notes());
+    private_folder::make(path(),
+                         readers_.empty() ? std::nullopt : std::optional(group_called(readers_)));
+}
+
+void unfinished_state::go_on() {
+    remove_segment();
+    keep();
 }
 
 /// A segment in memory is not in the folder, and has its name.
 void unfinished_state::finish() {
     name_.finish_with(path());
+    stays_ = false;
     try {
         const file_lock lock(name_.target() / "lock", /*create=*/false);
         segment_place(name_.target()).renew();
@@ -36,11 +60,14 @@ void unfinished_state::finish() {
     }
 }
 
-void unfinished_state::remove_home() const noexcept {
+/// In memory and in the folder.
+void unfinished_state::remove_segment() const noexcept {
     try {
+        if (!fs::exists(path())) return;
         segment_place::discard_unsettled(path());
         const segment_place place(path());
         if (place.is_in_memory() && place.why_foreign().empty()) try_to_remove_tree(place.home());
+        try_to_remove_tree(path() / "segment");
     } catch (const std::exception&) { // nothing was made there
     }
 }

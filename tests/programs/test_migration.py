@@ -15,6 +15,14 @@ def accounts(inspect, state):
     return inspect("range", state, "account", "id", "--limit", 100000, "--json").json_lines[1:-1]
 
 
+CHANGES = {"liquid": "renamed", "posts": "widened", "activity": "added", "about": "added"}
+
+
+def hash_of(inspect, state, name="account"):
+    (found,) = inspect.json("schema", state, name)["types"]
+    return found["hash"]
+
+
 def digests(inspect, state):
     found = inspect("digest", state, "--json").json
     return {one["name"]: one["digest"] for one in found["types"] if one["name"] != "account"}
@@ -22,6 +30,7 @@ def digests(inspect, state):
 
 def test_an_account_with_a_new_field_a_new_key_and_a_rename(inspect, state):
     before, others = accounts(inspect, state), digests(inspect, state)
+    former = hash_of(inspect, state)
     busiest = max(before, key=lambda one: one["posts"] + one["replies"] + one["votes"])
     activity = busiest["posts"] + busiest["replies"] + busiest["votes"]
     for _ in range(2):  # the second time nothing is to be done
@@ -37,6 +46,15 @@ def test_an_account_with_a_new_field_a_new_key_and_a_rename(inspect, state):
     assert [one["liquid"] for one in after] == [one["balance"] for one in before]
     assert all(one["about"] == "" for one in after)
     assert digests(inspect, state) == others
+    told = inspect.json("schema", state)
+    became = {one["name"]: one["hash"] for one in told["types"]}
+    (step,) = told["migrations"]  # of the first time
+    assert (step["type"], step["to"], step["computed"]) == ("account", became["account"], True)
+    assert step["from"] == former and step["keys_added"] == ["by_activity"]
+    assert {one["name"]: one["what"] for one in step["fields"]} == CHANGES
+    inspect("schema", state).says(f"from hash {former}", "a function computed fields",
+                                  "liquid: renamed, was balance i64, became i64")
+    assert inspect.json("schema", state, "vote")["migrations"] == []
     found = inspect("range", state, "account", "by_activity", "--limit", 1, "--reverse", "--json")
     assert found.json_lines[1]["activity"] == activity
     inspect("check", state)
@@ -74,9 +92,13 @@ def test_a_snapshot_is_loaded_into_the_types_of_another_state(driver, inspect, s
     said = inspect(*load, *how, "--dry-run", "--json").json
     changes = {one["field"]: one["what"] for one in said["types"] if one["type"] == "account"
                for one in one["fields"] if one["what"] != "same"}
-    assert changes == {"liquid": "renamed", "posts": "widened", "activity": "added", "about": "added"}
+    assert changes == CHANGES
     assert not (scratch / "loaded").exists()
     inspect(*load, *how)
+    (step,) = inspect.json("schema", scratch / "loaded")["migrations"]
+    assert (step["from"], step["to"]) == (
+        hash_of(inspect, state), hash_of(inspect, scratch / "loaded"))
+    assert {one["name"]: one["what"] for one in step["fields"]} == CHANGES and not step["computed"]
     before = accounts(inspect, state)
     after = accounts(inspect, scratch / "loaded")
     assert [one["liquid"] for one in after] == [one["balance"] for one in before]

@@ -5,6 +5,7 @@
 #include <chainbase/database.hpp>
 #include <chainbase/offline/check/state_check.hpp>
 #include <chainbase/offline/migration.hpp>
+#include <chainbase/offline/past_migration.hpp>
 #include <chainbase/offline/snapshot_file/folder.hpp>
 #include <pool_allocator/base/error.hpp>
 
@@ -275,6 +276,51 @@ TEST_CASE("one migration serves states of several ages") {
     }
     REQUIRE(found == accounts - (accounts + 3) / 7);
     REQUIRE(of.get<later::member, by_name>("account-100").id.value == 100);
+}
+
+TEST_CASE("a state tells what became of its types, the oldest first, and not what was never done") {
+    const scratch_folder folder;
+    const std::string state = folder.path() / "state";
+    make_former(state, quick_options());
+    const auto types = [&] {
+        database of(state, quick_options());
+        return of.memory().types();
+    };
+    const catalogue former = types();
+    REQUIRE(past_migrations(state, former).empty());
+    // A kill before the segment took its place: the step was not made, and the next call makes it.
+    const type_schema other = schema_of<now::short_account>("account");
+    add_past_migrations(state, former,
+                        {past_migration::of(former.find("account")->schema, other, {})});
+    REQUIRE(past_migrations(state, former).empty());
+    open_options how = quick_options();
+    migration first = to_now();
+    how.migrate = &first;
+    database(state, how).close();
+    const catalogue middle = types();
+    migration second;
+    second.type<later::member>("member").was("account").dropped("total");
+    how.migrate = &second;
+    database(state, how).close();
+    const auto told = past_migrations(state, types());
+    REQUIRE(told.size() == 2);
+    REQUIRE(told[0].type == "account");
+    REQUIRE(told[0].from == former.find("account")->schema.hash());
+    REQUIRE(told[0].to == middle.find("account")->schema.hash());
+    REQUIRE(told[0].is_computed);
+    REQUIRE(told[0].fields == std::vector<past_migration::field>{
+                                  {"renamed", "balance", "amount u32", "u64"},
+                                  {"widened", "name", "fixed_string<16>", "fixed_string<32>"},
+                                  {"added", "total", "", "u64"},
+                                  {"added", "about", "", "shared_string"},
+                                  {"dropped", "legacy", "u64", ""}});
+    REQUIRE(told[0].keys_added == std::vector<std::string>{"by_name", "by_total"});
+    REQUIRE(told[0].keys_dropped == std::vector<std::string>{"by_name"});
+    REQUIRE((told[1].type == "member" && told[1].was == "account"));
+    REQUIRE(told[1].from == told[0].to);
+    REQUIRE(told[1].fields.size() == 1);
+    REQUIRE_FALSE(told[1].is_computed);
+    REQUIRE(past_migrations(state, middle) == std::vector(told.begin(), told.begin() + 1));
 }
 
 TEST_CASE("what cannot be taken over leaves the state as it was") {

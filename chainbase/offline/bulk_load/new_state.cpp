@@ -305,10 +305,14 @@ open_options options_of(const new_state::limits& of) {
 
 } // namespace
 
-new_state::new_state(const std::filesystem::path& folder, const limits& of)
-    : memory_(folder, options_of(of)) {
-    if (memory_.opened().how != opening::way::created)
-        throw usage_error(folder.string() + ": holds a state already; choose another folder");
+new_state::new_state(const std::filesystem::path& folder, const limits& of, content begins_with)
+    : memory_(folder, options_of(of)), has_checkpoint_(begins_with == content::checkpoint) {
+    using way = opening::way;
+    if (memory_.opened().how != (has_checkpoint_ ? way::restored : way::created))
+        throw usage_error(folder.string() +
+                          (has_checkpoint_
+                               ? ": its segment is there, so its checkpoint is not restored"
+                               : ": holds a state already; choose another folder"));
     static_cast<void>(memory_.begin_writing()); // until it is closed
 }
 
@@ -316,13 +320,28 @@ object_loader new_state::add_type(const type_schema& schema) {
     return object_loader(memory_, schema);
 }
 
+/// Objects and keys were stored past the page tracker, by which a checkpoint is made. Where there
+/// is one already, only pages that differ are written.
+void new_state::announce_pages() {
+    page_tracker& pages = memory_.addresses().pages();
+    memory_.each_window([&](const window& file) {
+        if (!has_checkpoint_) return pages.replaced(file.base(), file.bytes());
+        constexpr std::uint64_t page_bytes = page_tracker::page_bytes;
+        pages.mark_maybe_changed(std::uint64_t{file.index()} * (file.limit() / page_bytes),
+                                 file.bytes() / page_bytes);
+    });
+}
+
+void new_state::keep() {
+    announce_pages();
+    static_cast<void>(memory_.make_checkpoint());
+    has_checkpoint_ = true;
+}
+
 void new_state::close(revision_number revision) {
     memory_.buffers().trim();
     memory_.log()->set_revision(revision);
-    // Objects and keys were stored past the page tracker, by which closing makes a checkpoint.
-    memory_.each_window([this](const window& file) {
-        memory_.addresses().pages().replaced(file.base(), file.bytes());
-    });
+    announce_pages();
     memory_.close();
 }
 

@@ -105,9 +105,17 @@ public:
         std::uint64_t expected_bytes = 0;
     };
 
-    /// In `folder`, which is not there, or empty. Throws usage_error when a state is there, and
-    /// what creating one throws.
-    new_state(const std::filesystem::path& folder, const limits& of);
+    /// What it begins with.
+    enum class content {
+        none,
+        checkpoint, ///< the types that were finished when keep() was called last
+    };
+
+    /// In `folder`, which is not there, or empty; or which has a checkpoint that keep() or close()
+    /// made, and no segment. Throws usage_error when a state is there, and what creating or
+    /// restoring one throws.
+    new_state(const std::filesystem::path& folder, const limits& of,
+              content begins_with = content::none);
 
     /// Without close(), nothing is brought to storage.
     ~new_state() { memory_.abandon(); }
@@ -117,12 +125,19 @@ public:
     /// Makes a type; the one before is finished. See object_loader for what is thrown.
     [[nodiscard]] object_loader add_type(const type_schema& schema);
 
+    /// Brings the types that are finished to storage, as a checkpoint: they survive a kill and a
+    /// loss of power. Requires that no type is unfinished. Throws usage_error with
+    /// durability::process; io_error, out_of_space_error: what was kept before still is.
+    void keep();
     /// Closes the state at `revision`, with nothing to undo, and waits until everything is on
     /// storage. Throws io_error.
     void close(revision_number revision);
 
 private:
+    void announce_pages();
+
     segment memory_;
+    bool has_checkpoint_;
 };
 
 } // namespace chainbase::bulk_load

@@ -6,8 +6,9 @@
 #include <chainbase/database.hpp>
 #include <chainbase/object/key_reader.hpp>
 #include <chainbase/offline/backup.hpp>
+#include <chainbase/offline/past_migration.hpp>
 #include <chainbase/offline/snapshot_file/loading.hpp>
-#include <chainbase/offline/unfinished_state.hpp>
+#include <chainbase/offline/snapshot_file/unfinished_load.hpp>
 #include <chainbase/state_root/recorded_root.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/files.hpp>
@@ -16,6 +17,7 @@
 #include <pool_allocator/flat_tables.hpp>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
@@ -154,21 +156,24 @@ void require_possible(const type_to_load& type) {
                               "such a state by `chainbase-inspect backup`, or dump and load");
 }
 
-/// Bytes of objects and tables of ids, whatever keys and texts take.
-std::uint64_t least_bytes(const std::vector<type_to_load>& types) {
+/// Bytes of objects and tables of ids, whatever keys and texts take, of types that are not `kept`.
+std::uint64_t least_bytes(const std::vector<type_to_load>& types,
+                          const std::set<std::string>& kept = {}) {
     std::uint64_t least = 0;
     for (const type_to_load& one : types)
-        if (one.from)
+        if (one.from && !kept.contains(one.schema->name))
             least += (one.from->objects - one.from->archived) * one.schema->node_bytes +
                      std::uint64_t{one.from->next_id} * id_table::geometry.slot_bytes;
     return least;
 }
 
 /// Throws out_of_space_error when not even the objects and ids fit. Where nobody said where the
-/// segment is to be, it is in memory only if the doctor finds room for `expected_bytes` there.
-void require_room(const std::vector<type_to_load>& types, const fs::path& folder,
-                  const bulk_load::new_state::limits& limits) {
+/// segment is to be, it is in memory only if the doctor finds room for `expected_bytes` there. A
+/// checkpoint has the `kept` types already.
+void require_room(const std::vector<type_to_load>& types, const std::set<std::string>& kept,
+                  const fs::path& folder, const bulk_load::new_state::limits& limits) {
     const std::uint64_t least = least_bytes(types);
+    const std::uint64_t of_checkpoint = least_bytes(types, kept);
     const auto require = [&](const fs::path& place, std::uint64_t bytes, const char* what) {
         std::error_code unknown;
         const fs::space_info room = fs::space(place, unknown);
@@ -182,10 +187,10 @@ void require_room(const std::vector<type_to_load>& types, const fs::path& folder
     const fs::path parent = fs::absolute(folder).parent_path();
     const std::string& memory = limits.memory_folder;
     if (memory == "none" || (memory.empty() && !has_checkpoint))
-        return require(parent, has_checkpoint ? 2 * least : least,
+        return require(parent, has_checkpoint ? least + of_checkpoint : least,
                        has_checkpoint ? "objects, ids and their checkpoint" : "objects and ids");
     if (!memory.empty()) require(memory, least, "objects and ids");
-    if (has_checkpoint) require(parent, least, "the checkpoint of objects and ids");
+    if (has_checkpoint) require(parent, of_checkpoint, "the checkpoint of objects and ids");
 }
 
 /// Reads, verifies and hands out the chunks of a type, in order.
@@ -205,12 +210,25 @@ std::uint64_t bytes_of(const std::vector<chunk_entry>& chunks) {
     return std::transform_reduce(chunks.begin(), chunks.end(), std::uint64_t{0}, std::plus(),
                                  [](const chunk_entry& one) { return one.bytes; });
 }
+std::uint64_t bytes_of_rows(const type_to_load& type) {
+    return bytes_of(type.from->chunks) + bytes_of(type.from->removed);
+}
+/// Of the archive.
+std::uint64_t rows_of(const type_to_load& type) {
+    std::uint64_t all = type.from->archived;
+    for (const chunk_entry& one : type.from->removed)
+        all += one.objects;
+    return all;
+}
+std::uint64_t objects_in_memory(const type_to_load& type) {
+    return type.from ? type.from->objects - type.from->archived : 0;
+}
 /// Of contents. Those of a type that has rows in the archive are read for objects, then for rows.
 std::uint64_t bytes_to_read(const std::vector<type_to_load>& types) {
     std::uint64_t all = 0;
     for (const type_to_load& one : types) {
         if (one.from) all += bytes_of(one.from->chunks);
-        if (has_archive_rows(one)) all += bytes_of(one.from->chunks) + bytes_of(one.from->removed);
+        if (has_archive_rows(one)) all += bytes_of_rows(one);
     }
     return all;
 }
@@ -247,7 +265,8 @@ public:
     archived_rows(archive::store& to, const type_to_load& type)
         : to_(to), table_(to.open_table(type.schema->name, type.from->archive_keys)),
           layout_(type.from->row_layout), objects_(type.from->schema, *type.schema, *type.rules),
-          records_(*type.schema), is_same_(type.from->schema.fields == type.schema->fields) {
+          records_(*type.schema), is_same_(type.from->schema.fields == type.schema->fields),
+          is_new_(to.count(table_) == 0) {
         if (!is_same_) layout_ = records_.fingerprint();
     }
     ~archived_rows() = default;
@@ -269,7 +288,10 @@ public:
         if (!keys || !record || record->size() != record_.size())
             throw damaged_error("object " + std::to_string(row.id) +
                                 " of the archive has keys that are none");
-        batch_.add(table_, row.id, record_, *keys);
+        if (is_new_)
+            batch_.add(table_, row.id, record_, *keys);
+        else
+            batch_.put(table_, row.id, record_, *keys);
         ++rows_;
         if (batch_.size() >= rows_in_batch || batch_.bytes() >= bytes_in_batch) write();
     }
@@ -278,6 +300,8 @@ public:
         batch_.clear();
     }
     [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
+    /// Whether the store has exactly the rows that were written.
+    [[nodiscard]] bool are_all_there() const { return to_.count(table_) == rows_; }
 
 private:
     archive::store& to_;
@@ -286,6 +310,7 @@ private:
     object_of_record objects_;
     archive::described_record records_;
     bool is_same_;
+    bool is_new_; ///< else some of the rows may be there, of a call that was killed
     archive::byte_buffer record_;
     archive::byte_buffer whole_;
     archive::write_batch batch_;
@@ -307,11 +332,15 @@ std::string archive_kind(const folder_reader& from, const loading_options& how) 
 /// A state being made of a snapshot.
 class loader {
 public:
-    loader(const folder_reader& from, const fs::path& folder, const loading_options& how)
-        : from_(from), folder_(folder), how_(how), types_(types_to_load(from, how)),
-          kind_(archive_kind(from, how)), told_(bytes_to_read(types_), how) {
+    /// `unfinished`: what is at `folder`; null if it cannot be gone on with.
+    loader(const folder_reader& from, const fs::path& folder, const loading_options& how,
+           unfinished_load* unfinished = nullptr)
+        : from_(from), folder_(folder), how_(how), unfinished_(unfinished),
+          types_(types_to_load(from, how)), kind_(archive_kind(from, how)),
+          told_(bytes_to_read(types_), how) {
         std::ranges::for_each(types_, require_possible);
-        require_room(types_, folder, how.limits);
+        require_room(types_, unfinished ? unfinished->kept_types() : std::set<std::string>(),
+                     folder, how.limits);
         if (!changes_root(types_, from.manifest())) return;
         for (type_to_load& one : types_) // it is made anew by the program that keeps it
             if (is_of_root(one.schema->name)) one.from = nullptr;
@@ -320,16 +349,79 @@ public:
     loading_result run() {
         load_objects();
         if (!kind_.empty()) load_archive();
+        tell_migrations();
         return done_;
     }
 
 private:
+    using clock = std::chrono::steady_clock;
+
     void load_objects() {
-        bulk_load::new_state state(folder_, how_.limits);
-        for (const type_to_load& one : types_)
-            load_type(one, state);
+        const std::unique_ptr<bulk_load::new_state> state = begun();
+        for (const type_to_load& one : types_) {
+            if (state->memory().types().find(one.schema->name)) {
+                if (one.from) told_.advance(bytes_of(one.from->chunks));
+                done_.objects += objects_in_memory(one);
+                continue;
+            }
+            load_type(one, *state);
+            if (&one != &types_.back()) keep_if_due(*state);
+        }
         done_.revision = from_.manifest().revision;
-        state.close(done_.revision);
+        state->close(done_.revision);
+        say_kept();
+    }
+
+    /// An empty one, or with the types that an earlier call loaded.
+    std::unique_ptr<bulk_load::new_state> begun() {
+        using bulk_load::new_state;
+        if (unfinished_ && unfinished_->is_continued()) try {
+                auto state = std::make_unique<new_state>(folder_, how_.limits,
+                                                         new_state::content::checkpoint);
+                for (const type_to_load& one : types_)
+                    require_as_listed(one, state->memory());
+                say_kept();
+                return state;
+            } catch (const io_error&) {
+                throw;
+            } catch (const out_of_space_error&) {
+                throw;
+            } catch (const error& problem) {
+                unfinished_->begin_anew(problem.what());
+            }
+        return std::make_unique<new_state>(folder_, how_.limits);
+    }
+
+    /// Of a type that the state has, if it does.
+    void require_as_listed(const type_to_load& type, const segment& state) const {
+        const auto& all = state.types().entries();
+        const catalogue::entry* const known = state.types().find(type.schema->name);
+        if (!known) return;
+        const window& file =
+            *state.windows()[static_cast<std::size_t>(known - all.data())]->objects;
+        const auto root = rows::copy_at<chainbase::detail::root_prefix>(file.root());
+        if (known->schema == *type.schema && root.pool.live - 1 == objects_in_memory(type) &&
+            root.next_id >= (type.from ? type.from->next_id : 0))
+            return;
+        throw damaged_error(folder_.string() + ": its type " + type.schema->name +
+                            " is not as the snapshot has it");
+    }
+
+    /// So often that it takes a twentieth of the time.
+    void keep_if_due(bulk_load::new_state& state) {
+        constexpr int share = 20;
+        const clock::time_point begin = clock::now();
+        const clock::duration pause = how_.keep_interval;
+        if (!unfinished_ || begin - kept_at_ < std::max(pause, share * kept_in_)) return;
+        state.keep();
+        say_kept();
+        kept_at_ = clock::now();
+        kept_in_ = kept_at_ - begin;
+    }
+    void say_kept() const {
+        if (!unfinished_) return;
+        unfinished_->keep();
+        if (unfinished_->is_kept() && how_.on_kept) how_.on_kept();
     }
 
     void load_type(const type_to_load& type, bulk_load::new_state& state) {
@@ -342,7 +434,7 @@ private:
                        });
         }
         to.finish(type.from ? type.from->next_id : 0, {}, [this] { told_.advance(0); });
-        const std::uint64_t expected = type.from ? type.from->objects - type.from->archived : 0;
+        const std::uint64_t expected = objects_in_memory(type);
         if (to.objects() != expected)
             throw damaged_error(from_.folder().string() + ": " + type.from->schema.name + " has " +
                                 std::to_string(to.objects()) + " objects in memory, not " +
@@ -363,6 +455,7 @@ private:
         const fs::path folder = folder_ / "archive";
         if (archive::store_kind_of(kind_) == archive::store_kind::rocksdb) {
             archive::rocksdb_store to(folder, {});
+            sync_folder(folder_); // before the notes say that there are rows
             load_rows(to);
             to.flush();
         } else
@@ -370,10 +463,13 @@ private:
         sync_folder(folder_);
     }
 
+    /// The rows are in the checkpoint that is made when it is closed, or none is: a kill in between
+    /// leaves the objects.
     void load_archive_of_state(const fs::path& folder) {
         open_options options;
         options.window_bytes = how_.limits.window_bytes;
         options.durability = how_.limits.durability;
+        options.checkpoints.interval = std::chrono::milliseconds(0);
         options.memory_folder = how_.limits.memory_folder;
         options.readers_group = how_.limits.readers_group;
         database state(folder_, options);
@@ -383,8 +479,19 @@ private:
     }
 
     void load_rows(archive::store& to) {
-        for (const type_to_load& one : types_)
-            if (has_archive_rows(one)) load_rows(one, to);
+        for (const type_to_load& one : types_) {
+            if (!has_archive_rows(one)) continue;
+            if (are_rows_kept(one, to))
+                told_.advance(bytes_of_rows(one));
+            else
+                load_rows(one, to);
+            done_.archived += rows_of(one);
+        }
+    }
+    [[nodiscard]] bool are_rows_kept(const type_to_load& type, archive::store& to) const {
+        if (!unfinished_ || !(to.is_of_the_state() || unfinished_->has_rows(type.schema->name)))
+            return false;
+        return to.count(to.open_table(type.schema->name, type.from->archive_keys)) == rows_of(type);
     }
     void load_rows(const type_to_load& type, archive::store& to) {
         archived_rows rows(to, type);
@@ -405,15 +512,36 @@ private:
             throw damaged_error(from_.folder().string() + ": " + type.from->schema.name + " has " +
                                 std::to_string(of_objects) + " rows of the archive, not " +
                                 std::to_string(type.from->archived));
-        done_.archived += rows.rows();
+        keep_rows(type, rows, to);
+    }
+    void keep_rows(const type_to_load& type, const archived_rows& rows, archive::store& to) {
+        if (!unfinished_ || to.is_of_the_state()) return;
+        if (!rows.are_all_there()) { // a loss of power within a type left other ones
+            unfinished_->give_up();
+            throw damaged_error(to.name() + ": has other rows of " + type.schema->name +
+                                " than the snapshot, so it was removed; load again");
+        }
+        to.flush();
+        unfinished_->add_rows(type.schema->name);
+    }
+
+    void tell_migrations() const {
+        std::vector<past_migration> all;
+        for (const type_to_load& one : types_)
+            if (one.from && !(one.from->schema == *one.schema))
+                all.push_back(past_migration::of(one.from->schema, *one.schema, *one.rules));
+        if (!all.empty()) add_past_migrations(folder_, {}, std::move(all));
     }
 
     const folder_reader& from_;
     const fs::path& folder_;
     const loading_options& how_;
+    unfinished_load* unfinished_;
     std::vector<type_to_load> types_;
     std::string kind_;
     told told_;
+    clock::time_point kept_at_ = clock::now();
+    clock::duration kept_in_{}; ///< how long keeping took the last time
     loading_result done_;
 };
 
@@ -507,13 +635,22 @@ loading_result load(const folder_reader& from, const fs::path& folder, const loa
 
 loading_result load_as(const folder_reader& from, const fs::path& state, loading_options how) {
     archive::require_outside(state, from.folder(), "snapshot");
-    unfinished_state made(state, how.limits.readers_group);
     how.limits.expected_bytes =
         std::max(2 * from.manifest().bytes(), least_bytes(types_to_load(from, how)));
     how.limits.durability = durability::checkpoint;
-    const loading_result done = load(from, made.path(), how);
-    made.finish();
-    return done;
+    unfinished_load made(state, from.manifest(), how);
+    const fs::path folder = made.path();
+    try {
+        const loading_result done = loader(from, folder, how, &made).run();
+        made.finish();
+        return done;
+    } catch (...) {
+        if (made.is_kept())
+            spdlog::info("{}: keeps the types that were loaded whole; the same call goes on with "
+                         "them, and removing it begins anew",
+                         folder.parent_path().string());
+        throw;
+    }
 }
 
 std::vector<type_change> dry_run(const folder_reader& from, const loading_options& how) {

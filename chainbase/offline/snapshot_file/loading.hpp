@@ -4,6 +4,7 @@
 #include <chainbase/offline/snapshot_file/folder.hpp>
 #include <chainbase/offline/snapshot_file/object_of_record.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -28,6 +29,10 @@ struct loading_options {
     std::string archive; ///< kind of the new archive; empty: as in the snapshot
     /// Called with bytes done of all, now and then; what it throws ends the work.
     std::function<void(std::uint64_t done, std::uint64_t all)> tell;
+    /// For load_as: how much work a kill may cost at most, beside the type that is being loaded.
+    std::chrono::milliseconds keep_interval = std::chrono::seconds(1);
+    /// Called when types were kept: from now on the same call goes on with them.
+    std::function<void()> on_kept;
 };
 
 struct loading_result {
@@ -46,10 +51,14 @@ struct loading_result {
 loading_result load(const folder_reader& from, const std::filesystem::path& folder,
                     const loading_options& how);
 
-/// As load(), into `state`, which does not exist: it has that name when it is whole, and what a
-/// killed call left is removed by the next (unfinished_state). The state survives a crash of the
-/// machine, and is expected to be twice as large as the snapshot's contents. Throws also what
-/// unfinished_state throws.
+/// As load(), into `state`, which does not exist: it has that name when it is whole. The state
+/// survives a crash of the machine, and is expected to be twice as large as the snapshot's
+/// contents.
+///
+/// After a kill, a crash of the machine or an exception, the same call goes on with the types whose
+/// objects, or rows of the archive, were whole on storage (unfinished_load): they are compared with
+/// the manifest by their schemas, counts and the sums of the checkpoint's pages, and not read
+/// again. Throws also what unfinished_state throws.
 loading_result load_as(const folder_reader& from, const std::filesystem::path& state,
                        loading_options how);
 

@@ -404,6 +404,27 @@ void object_of_record::plan::fail_value(const record_step& one, const std::strin
                                   value, wanted));
 }
 
+const char* to_string(field_change::kind what) noexcept {
+    using kind = field_change::kind;
+    switch (what) {
+    case kind::same:
+        return "same";
+    case kind::widened:
+        return "widened";
+    case kind::renamed:
+        return "renamed";
+    case kind::narrowed:
+        return "narrowed";
+    case kind::added:
+        return "added";
+    case kind::dropped:
+        return "dropped";
+    case kind::impossible:
+        break;
+    }
+    return "impossible";
+}
+
 object_of_record::object_of_record(const type_schema& from, const type_schema& to,
                                    migration_rules rules)
     : plan_(std::make_unique<plan>(from, to, std::move(rules))) {}

@@ -56,6 +56,8 @@ struct field_change {
 
     friend bool operator==(const field_change&, const field_change&) = default;
 };
+/// "renamed".
+[[nodiscard]] const char* to_string(field_change::kind what) noexcept;
 
 /// Makes objects, as a layout has them in memory, from canonical records of the same layout or of
 /// another one.

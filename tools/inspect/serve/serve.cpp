@@ -263,7 +263,7 @@ http_answer state_api::find(const http_request& request) {
     if (path == "/api/stat") return json_answer(stat_of(state_, cached_));
     if (path == "/api/locks") return json_answer(as_json(state_locks::read(state_)));
     if (path == "/api/feed") return json_answer(as_json(feed_cursors::read(state_)));
-    if (path == "/api/schema") return json_answer(as_json(read_schema(state_, {})));
+    if (path == "/api/schema") return json_answer(as_json(read_schema(state_, {}, state_)));
     if (path == "/api/rows") return rows(asked);
     if (path == "/api/archive") {
         const auto found = archive_.of(state_);

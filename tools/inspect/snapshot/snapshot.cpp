@@ -407,27 +407,6 @@ void take_rules(load_snapshot_call& asked) {
     });
 }
 
-const char* in_words(snapshot_file::field_change::kind what) {
-    using kind = snapshot_file::field_change::kind;
-    switch (what) {
-    case kind::same:
-        return "same";
-    case kind::renamed:
-        return "renamed";
-    case kind::widened:
-        return "widened";
-    case kind::narrowed:
-        return "narrowed";
-    case kind::added:
-        return "added";
-    case kind::dropped:
-        return "dropped";
-    case kind::impossible:
-        break;
-    }
-    return "impossible";
-}
-
 exit_code run_dry(const load_snapshot_call& asked, const folder_reader& from) {
     const auto changes = dry_run(from, asked.how);
     json report = head_of(asked.snapshot, from.manifest());
@@ -444,11 +423,11 @@ exit_code run_dry(const load_snapshot_call& asked, const folder_reader& from) {
             text += one.type + ": was called " + one.was + "\n";
         for (const snapshot_file::field_change& field : one.fields) {
             fields.push_back({{"field", field.field},
-                              {"what", in_words(field.what)},
+                              {"what", to_string(field.what)},
                               {"was", text_or_null(field.was)},
                               {"now", text_or_null(field.now)}});
             if (field.what != snapshot_file::field_change::kind::same)
-                text += fmt::format("{}.{}: {}{}{}\n", one.type, field.field, in_words(field.what),
+                text += fmt::format("{}.{}: {}{}{}\n", one.type, field.field, to_string(field.what),
                                     field.was.empty() ? "" : ", was " + field.was,
                                     field.now.empty() ? "" : ", is " + field.now);
         }
@@ -522,6 +501,7 @@ exit_code run_load(load_snapshot_call& asked) {
     asked.how.limits.memory_folder = asked.memory_folder;
     progress shown("loading");
     asked.how.tell = [&](std::uint64_t done, std::uint64_t all) { shown.advance(done, all); };
+    asked.how.on_kept = [&] { shown.keeps_what_is_done(); };
     const auto loaded = load_as(from, asked.to, asked.how);
     const json report{{"schema_version", 1},
                       {"state", asked.to.string()},

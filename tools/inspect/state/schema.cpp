@@ -90,6 +90,7 @@ namespace chainbase {
 BOOST_DESCRIBE_STRUCT(type_schema::field, (), (name, type, offset, bytes))
 BOOST_DESCRIBE_STRUCT(type_schema::part, (), (field, descending))
 BOOST_DESCRIBE_STRUCT(type_schema::key, (), (name, kind, parts))
+BOOST_DESCRIBE_STRUCT(past_migration::field, (), (what, name, was, now))
 
 static json report_value(const catalogue::entry& type) {
     const type_schema& schema = type.schema;
@@ -104,6 +105,17 @@ static json report_value(const catalogue::entry& type) {
             {"first_window", type.first_window},
             {"fields", json_of(schema.fields)},
             {"indexes", json_of(schema.keys)}};
+}
+
+static json report_value(const past_migration& one) {
+    return {{"type", one.type},
+            {"was", one.was},
+            {"from", inspect::hash_text(one.from)},
+            {"to", inspect::hash_text(one.to)},
+            {"computed", one.is_computed},
+            {"fields", json_of(one.fields)},
+            {"keys_added", one.keys_added},
+            {"keys_dropped", one.keys_dropped}};
 }
 
 } // namespace chainbase
@@ -161,6 +173,22 @@ std::string type_text(const type_schema& schema) {
     return text;
 }
 
+std::string migration_text(const past_migration& one) {
+    std::string text =
+        fmt::format("type {}: was migrated from hash {} to {}{}{}\n", one.type, hash_text(one.from),
+                    hash_text(one.to), one.was == one.type ? "" : ", and was called " + one.was,
+                    one.is_computed ? "; a function computed fields" : "");
+    for (const past_migration::field& field : one.fields)
+        text += fmt::format("{}: {}{}{}\n", field.name, field.what,
+                            field.was.empty() ? "" : ", was " + field.was,
+                            field.now.empty() ? "" : ", became " + field.now);
+    for (const std::string& key : one.keys_added)
+        text += fmt::format("{}: key made\n", key);
+    for (const std::string& key : one.keys_dropped)
+        text += fmt::format("{}: key dropped\n", key);
+    return text;
+}
+
 /// A record label within quotes.
 std::string dot_text(const std::string& text) {
     std::string safe;
@@ -180,7 +208,7 @@ std::string print_as(const schema_call& asked, const schema_report& report) {
 
 void run_schema(const schema_call& asked) {
     const named_state named(asked.state);
-    schema_report report = read_schema(named.folder(), asked.types);
+    schema_report report = read_schema(named.folder(), asked.types, named.origin());
     report.state = asked.state;
     if (named.is_checkpoint()) report.segment = named.origin() / "checkpoint";
     print_or_throw(print_as(asked, report));
@@ -193,6 +221,8 @@ std::string as_text(const schema_report& report) {
                                    report.state.string(), hash_text(report.hash));
     for (const catalogue::entry& one : report.types)
         text += "\n" + type_text(one.schema);
+    for (const past_migration& one : report.migrations)
+        text += "\n" + migration_text(one);
     return text;
 }
 
@@ -201,7 +231,8 @@ std::string as_json(const schema_report& report) {
                      {"state", report.state.string()},
                      {"segment", report.segment.string()},
                      {"hash", hash_text(report.hash)},
-                     {"types", json_of(report.types)}});
+                     {"types", json_of(report.types)},
+                     {"migrations", json_of(report.migrations)}});
 }
 
 std::string as_dot(const schema_report& report) {
@@ -220,8 +251,8 @@ std::string as_dot(const schema_report& report) {
     return text + "}\n";
 }
 
-schema_report read_schema(const std::filesystem::path& state,
-                          const std::vector<std::string>& types) {
+schema_report read_schema(const std::filesystem::path& state, const std::vector<std::string>& types,
+                          const std::filesystem::path& told_by) {
     schema_report report;
     report.state = state;
     report.segment = segment_folder(state);
@@ -233,6 +264,10 @@ schema_report read_schema(const std::filesystem::path& state,
         if (!found) throw_unknown(state.string(), type, known);
         report.types.push_back(*found);
     }
+    catalogue asked;
+    for (const catalogue::entry& one : report.types)
+        asked.add(one);
+    report.migrations = past_migrations(told_by, asked);
     return report;
 }
 

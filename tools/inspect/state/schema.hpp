@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chainbase/object/schema.hpp>
+#include <chainbase/offline/past_migration.hpp>
 #include <chainbase/segment/catalogue.hpp>
 #include <tools/exit_code.hpp>
 
@@ -24,13 +25,16 @@ struct schema_report {
     std::filesystem::path segment; ///< the folder of its files
     std::uint64_t hash = 0;        ///< of all types, requested or not
     std::vector<catalogue::entry> types;
+    std::vector<past_migration> migrations; ///< that led to these types
 };
 
-/// Reads `types` of a state, or all if none is named, from the catalogue alone. Throws usage_error
+/// Reads `types` of a state, or all if none is named, from the catalogue alone, and what the state
+/// `told_by` (of a checkpoint: whose it is) tells of their migrations. Throws usage_error
 /// when one is missing, format_error without a state, unclean_error, damaged_error, access_error,
 /// io_error.
 [[nodiscard]] schema_report read_schema(const std::filesystem::path& state,
-                                        const std::vector<std::string>& types);
+                                        const std::vector<std::string>& types,
+                                        const std::filesystem::path& told_by);
 
 /// The report as text tables.
 [[nodiscard]] std::string as_text(const schema_report& report);
