@@ -2,37 +2,15 @@
 place. Entry by entry: tests/feed/replica.cpp."""
 import json
 import shutil
-import signal
 import time
 
 import pytest
 from kills import until
-from peers import serve, sync_call
-
-BLOCKS = "--state-root", "all"
+from standbys import CopiedNode, killed, took_over
 
 
-class Nodes:
-    """A primary that follows a served chain with forks, and its standby."""
-
-    def __init__(self, driver, inspect, scratch, seed, blocks_per_second=150, options=()):
-        self.driver, self.inspect, self.options = driver, inspect, options
-        self.log, self.primary, self.copy = scratch / "log", scratch / "primary", scratch / "copy"
-        driver("generate", "--operations", "40000", "--accounts", "1000", "--seed", seed, "--to", self.log,
-               "--forks", "20", "--fork-depth", "5")
-        self.replayed = driver.json("replay", "--block-log", self.log, "--state", scratch / "replayed", *BLOCKS)
-        self.server = serve(driver, self.log, "--forks", f"{self.log}.forks",
-                            "--blocks-per-second", blocks_per_second)
-
-    @property
-    def sync(self):
-        call = [one for one in sync_call(self.primary, self.server.address) if one != "--once"]
-        return [*call, *BLOCKS, *self.options]
-
-    def start_primary(self, until_block=1):
-        running = self.driver.start(*self.sync)
-        self.reach(self.primary, until_block)
-        return running
+class Nodes(CopiedNode):
+    """A primary, and its standby on the same machine."""
 
     def standby(self, *more):
         return ["standby", "--of", self.primary, "--state", self.copy, "--json", *self.options, *more]
@@ -42,46 +20,10 @@ class Nodes:
         running.wait_for('"event":"following"', timeout=60)
         return running
 
-    def block(self, state):
-        said = self.inspect("range", state, "applied_block", "by_number", "--json", "--reverse", "--limit", "1",
-                            code=None)
-        return said.json_lines[1]["number"] if said.code == 0 and len(said.json_lines) == 3 else 0
-
-    def reach(self, state, block, seconds=60):
-        until = time.monotonic() + seconds
-        while self.block(state) < block:
-            assert time.monotonic() < until, f"{state} does not get to block {block}"
-            time.sleep(0.02)
-
-    def digest(self, state):
-        return self.inspect.json("digest", state, "--json")["digest"]
-
-    def are_equal(self):
-        assert self.inspect("check", self.copy).code == 0
-        assert self.digest(self.copy) == self.digest(self.primary)
-
-    def runs_to_the_end(self):
-        """The copy goes on as a node, to where a replay ends."""
-        said = self.driver.json(*sync_call(self.copy, self.server.address))
-        assert said["state_digest"] == self.replayed["state_digest"]
-        assert said["state_root"]["root"] == self.replayed["state_root"]["root"]
-
 
 @pytest.fixture
 def nodes(driver, inspect, scratch, seed):
     return Nodes(driver, inspect, scratch, seed)
-
-
-def killed(running):
-    running.signal(signal.SIGKILL)
-    running.wait(code=None)
-
-
-def took_over(standby):
-    standby.wait_for('"event":"took_over".*}', timeout=60)
-    said = next(one for one in map(json.loads, standby.out.splitlines()) if one["event"] == "took_over")
-    assert said["took_over"] and said["checks_roots"]
-    return said
 
 
 @pytest.mark.parametrize("level", ["process", "checkpoint", "commit"])
@@ -122,13 +64,13 @@ def test_whoever_is_killed_the_copy_is_what_is_copied(nodes, rng):
 
 def test_it_goes_on_as_a_node_and_nobody_writes_the_former_state_meanwhile(nodes):
     primary = nodes.start_primary()
-    standby = nodes.start_standby("--peer", nodes.server.address)
+    standby = nodes.start_standby("--peer", nodes.blocks.address)
     killed(primary)
     took_over(standby)
     nodes.driver(*nodes.sync, code=1).says("a writer has this state open", str(standby.pid))
     killed(standby)
     nodes.driver(*nodes.sync, code=1).says(f"{nodes.copy} took the place of this state")
-    standby = nodes.driver.start(*nodes.standby("--peer", nodes.server.address))  # the same call goes on
+    standby = nodes.driver.start(*nodes.standby("--peer", nodes.blocks.address))  # the same call goes on
     took_over(standby)
     nodes.reach(nodes.copy, nodes.replayed["head"])
     assert standby.interrupt(3).json_lines[-1]["mode"] == "sync"
@@ -235,9 +177,9 @@ def test_one_that_comes_back_in_time_is_followed_on(nodes):
 
 def test_of_two_standbys_one_takes_over(nodes):
     primary = nodes.start_primary()
-    first = nodes.start_standby("--peer", nodes.server.address)
+    first = nodes.start_standby("--peer", nodes.blocks.address)
     other = nodes.driver.start("standby", "--of", nodes.primary, "--state", nodes.copy.with_name("other"),
-                               "--json", "--name", "other", "--peer", nodes.server.address)
+                               "--json", "--name", "other", "--peer", nodes.blocks.address)
     other.wait_for('"event":"following"', timeout=60)
     killed(primary)
     until(lambda: not other.is_running, first)

@@ -1,8 +1,6 @@
 """serve --feed and standby --from: a standby on another machine, whoever is killed and whatever comes over the
 network, and its take-over. On one machine: test_standby.py."""
-import json
 import shutil
-import signal
 import socket
 import struct
 import threading
@@ -11,25 +9,17 @@ import time
 import pytest
 from peers import (BUSY, ENDED, FEED_KEEP, FEED_PART, FEED_STATE, FROM_CURSOR, FROM_PLACE, FROM_SNAPSHOT,
                    KEPT_OUT, KILLED, MALFORMED, NO_TAKE_OVER, PART, TOO_FAR_BEHIND, WORKS, Connection, Hung,
-                   ScriptedPeer, feed_keep, feed_part, feed_request, feed_state, frame, hello, serve, sync_call)  # fmt: skip
+                   ScriptedPeer, feed_keep, feed_part, feed_request, feed_state, frame, hello, sync_call)  # fmt: skip
+from standbys import ROOT, CopiedNode, killed, took_over
 
 
-ROOT = "--state-root", "all"
-
-
-class Nodes:
-    """A primary that follows a served chain with forks, a server of its feed, and a standby of that."""
+class Nodes(CopiedNode):
+    """A primary, a server of its feed, and a standby of that."""
 
     def __init__(self, driver, inspect, scratch, seed, *options, blocks_per_second=60):
-        self.driver, self.inspect, self.options, self.port = driver, inspect, options, 0
-        self.log, self.primary, self.copy = scratch / "log", scratch / "primary", scratch / "copy"
+        super().__init__(driver, inspect, scratch, seed, options, 12_000, blocks_per_second)
         self.snapshot, self.fetched = scratch / "snapshot", scratch / "fetched"
-        driver("generate", "--operations", "12000", "--accounts", "500", "--seed", seed, "--to", self.log,
-               "--forks", "20", "--fork-depth", "5")
-        self.replayed = driver.json("replay", "--block-log", self.log, "--state", scratch / "replayed", *ROOT)
-        self.blocks = serve(driver, self.log, "--forks", f"{self.log}.forks", "--blocks-per-second",
-                            blocks_per_second)
-        self.node, self.feed, self.name = None, None, None
+        self.node, self.feed, self.name, self.port = None, None, None, 0
 
     def start(self):
         """Node and server."""
@@ -38,9 +28,7 @@ class Nodes:
         return self
 
     def start_node(self, block=1):
-        call = [one for one in sync_call(self.primary, self.blocks.address) if one != "--once"]
-        self.node = self.driver.start(*call, *ROOT, *self.options)
-        self.reach(self.primary, block)
+        self.node = self.start_primary(block)
 
     def start_feed(self, *more):
         """Where it was before."""
@@ -60,44 +48,10 @@ class Nodes:
         time.sleep(0.3)  # it has seen the writer
         return running
 
-    def block(self, state):
-        said = self.inspect("range", state, "applied_block", "by_number", "--json", "--reverse", "--limit", "1",
-                            code=None)
-        return said.json_lines[1]["number"] if said.code == 0 and len(said.json_lines) == 3 else 0
-
-    def reach(self, state, block, seconds=60):
-        until = time.monotonic() + seconds
-        while self.block(state) < block:
-            assert time.monotonic() < until, f"{state} does not get to block {block}"
-            time.sleep(0.02)
-
-    def are_equal(self):
-        assert self.inspect("check", self.copy).code == 0
-        digests = [self.inspect.json("digest", one, "--json")["digest"] for one in (self.copy, self.primary)]
-        assert digests[0] == digests[1]
-
-    def runs_to_the_end(self):
-        """The copy goes on as a node, to where a replay ends."""
-        said = self.driver.json(*sync_call(self.copy, self.blocks.address))
-        assert said["state_digest"] == self.replayed["state_digest"]
-        assert said["state_root"]["root"] == self.replayed["state_root"]["root"]
-
 
 @pytest.fixture
 def nodes(driver, inspect, scratch, seed):
     return Nodes(driver, inspect, scratch, seed).start()
-
-
-def killed(running):
-    running.signal(signal.SIGKILL)
-    running.wait(code=None)
-
-
-def took_over(standby):
-    standby.wait_for('"event":"took_over".*}', timeout=60)
-    said = next(one for one in map(json.loads, standby.out.splitlines()) if one["event"] == "took_over")
-    assert said["took_over"] and said["checks_roots"]
-    return said
 
 
 def does_not_take_over(standby, seconds=1.0):
