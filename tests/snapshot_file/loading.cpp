@@ -362,6 +362,7 @@ TEST_CASE("another snapshot, other options and what is not whole begin anew, and
     loading_options how = often_kept("none");
     types_and_rows expected = objects_only();
     std::string why;
+    const bool is_whole = GENERATE(true, false);
     write(snapshot, objects_only());
     SECTION("functions") {
         how.rules["a"].compute = [](archive::bytes_view, std::span<std::byte>) {};
@@ -394,8 +395,7 @@ TEST_CASE("another snapshot, other options and what is not whole begin anew, and
         fs::resize_file(unfinished_path(state) / "state/checkpoint/pages", 4096);
         why = "pages";
     }
-    const bool goes_on = GENERATE(true, false);
-    if (!goes_on) remove_chunk_of(from, "a"); // which is needed again
+    if (!is_whole) remove_chunk_of(from, "a"); // which is needed again
     const auto call = [&] {
         const test::captured_log log;
         bool is_made = true;
@@ -405,12 +405,12 @@ TEST_CASE("another snapshot, other options and what is not whole begin anew, and
             is_made = false;
         }
         require(log.says("loading begins anew") && log.says(why), log.text());
-        require(is_made == goes_on, "it was not begun anew");
+        require(is_made == is_whole, "it was not begun anew");
     };
     static_cast<void>(run_process(call));
-    REQUIRE(fs::exists(state) == goes_on);
+    REQUIRE(fs::exists(state) == is_whole);
     REQUIRE(!fs::exists(unfinished_path(state)));
-    if (goes_on) static_cast<void>(run_process([&] { require_whole(state, expected); }));
+    if (is_whole) static_cast<void>(run_process([&] { require_whole(state, expected); }));
 }
 
 TEST_CASE("an exception leaves what was kept for the same call, or nothing") {
