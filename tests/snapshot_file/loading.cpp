@@ -354,6 +354,26 @@ TEST_CASE("types that were loaded whole are not read again, and rows of the arch
     }
 }
 
+TEST_CASE("rows of a type that was half in the archive are there once") {
+    const scratch_folder folder;
+    const fs::path snapshot = folder.path() / "snapshot";
+    const fs::path state = folder.path() / "state";
+    types_and_rows all{{"thing", {}}};
+    for (std::uint32_t id = 0; id < 25'000; ++id) // more than are written at once
+        all.front().second.push_back({id, thing_of(id, id), true});
+    write(snapshot, all);
+    const auto bytes = folder_reader(snapshot).manifest().bytes();
+    loading_options how = often_kept("none");
+    how.tell = [&](std::uint64_t done, std::uint64_t) {
+        if (done > bytes) die();
+    };
+    const auto call = [&] { static_cast<void>(load_as(folder_reader(snapshot), state, how)); };
+    REQUIRE(run_process(call).killed);
+    how.tell = {};
+    REQUIRE_FALSE(run_process(call).killed);
+    static_cast<void>(run_process([&] { require_whole(state, all); }));
+}
+
 TEST_CASE("another snapshot, other options and what is not whole begin anew, and it is said") {
     const scratch_folder folder;
     const fs::path snapshot = folder.path() / "snapshot";
