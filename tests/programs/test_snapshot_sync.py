@@ -382,6 +382,8 @@ def test_kills_while_it_fetches_and_loads_cost_time_only(offer, scratch, rng):
             is_whole = (folder / "fetched/manifest").exists()
             phases.add("synced" if (folder / "state").exists() else "loading" if is_whole else
                        "fetching" if (folder / "fetched").exists() else "before")
+            if (folder / "state").exists():
+                longest *= 0.8  # the first call may have been slower than these
         is_at_the_end(offer, offer.driver(*call).json)
         assert offer.inspect("check", folder / "state").code == 0
         assert sorted(os.listdir(folder)) == ["fetched", "state"]

@@ -115,6 +115,7 @@ feed::feed_position copy_state(const fs::path& primary, feed::follower& feed,
     how.limits.memory_folder = options.state_settings.memory_folder;
     progress shown("loading");
     how.tell = shown.as_callback();
+    how.on_kept = [&] { shown.keeps_what_is_done(); };
     (void)load_as(snapshot_file::folder_reader(folder), options.state, std::move(how));
     fs::remove_all(folder);
     return place;

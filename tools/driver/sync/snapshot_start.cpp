@@ -75,6 +75,7 @@ void load_into_state(const folder_reader& from, const following_options& options
     if (settings.archive) how.archive = archive::to_string(*settings.archive);
     progress shown("loading");
     how.tell = shown.as_callback();
+    how.on_kept = [&] { shown.keeps_what_is_done(); };
     const auto loaded = load_as(from, options.state, std::move(how));
     figures.objects = loaded.objects + loaded.archived;
 }
