@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::uint32_t format = 2; // 1: without the next ids of types
 constexpr std::string_view prefix = "entries.";
-constexpr std::uint64_t most_record_bytes = std::uint64_t{1} << 32;
 
 template <typename Header>
 std::span<const std::byte> bytes_of(const Header& of) noexcept {
@@ -245,7 +244,7 @@ bool feed_reader::read(feed_position at, record& into) {
         const feed_position here = first_ + within;
         if (read_whole(*file_, within, into.head) &&
             into.head.sum == into.head.sum_in(seed_, here) && into.head.bytes >= sizeof into.head &&
-            into.head.bytes <= most_record_bytes) {
+            into.head.bytes <= feed_record::most_bytes) {
             into.body.resize(into.head.bytes - sizeof into.head);
             into.end = here + into.head.bytes;
             return file_->read(within + sizeof into.head, into.body) == into.body.size() &&

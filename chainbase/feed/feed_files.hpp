@@ -60,7 +60,9 @@ struct feed_record {
         irreversible,
     };
 
-    std::uint64_t bytes; ///< with the body
+    static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 32;
+
+    std::uint64_t bytes; ///< with the body; at most most_bytes
     std::uint32_t what;
     std::uint32_t serial;
     revision_number revision;

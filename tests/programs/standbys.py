@@ -28,6 +28,7 @@ class CopiedNode:
 
     def start_primary(self, until_block=1):
         running = self.driver.start(*self.sync)
+        running.wait_for("going on after block", "err")  # who looks before that may keep it out
         self.reach(self.primary, until_block)
         return running
 

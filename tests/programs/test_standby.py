@@ -110,6 +110,12 @@ def test_what_is_not_its_own_is_not_touched(nodes, scratch):
     for there in (mine, nodes.primary):
         nodes.driver("serve", "--feed", nodes.primary, "--snapshot", there, "--listen", "127.0.0.1:0", code=(1, 2))
         assert (mine / "thesis").exists() and (nodes.primary / "segment").exists()
+    shutil.rmtree(mine)
+    nodes.start_standby().interrupt(0)
+    mine.mkdir()
+    (mine / "thesis").write_text("years")
+    nodes.start_standby().interrupt(0)  # the copy is there, and what a killed call leaves has this name
+    assert (mine / "thesis").read_text() == "years"
     primary.interrupt(None)
 
 

@@ -408,8 +408,8 @@ void declare_standby(command& verb) {
         .value_name("HOST:PORT")
         .excludes(of);
     verb.add_option("--name", options->cursor,
-                    "the name of this standby in the feed of the followed state; default: after "
-                    "the folder of its own state");
+                    "the name of this standby in the feed of the followed state; default: "
+                    "made of the path of its own state and the machine");
     static const std::map<std::string, when> times{
         {"killed", when::killed}, {"ended", when::ended}, {"never", when::never}};
     verb.add_option_function<std::string>(

@@ -101,7 +101,8 @@ bool feed_mirror::has_next() {
     const bool is_read =
         file_->read(within, std::as_writable_bytes(std::span(&head, 1))) == sizeof head;
     const std::uint64_t seed = feed_file_header::make(head_->state(), first_).sum;
-    const bool is_right = is_read && head.sum == head.sum_in(seed, here);
+    const bool is_right =
+        is_read && head.sum == head.sum_in(seed, here) && head.bytes <= feed_record::most_bytes;
     if (is_right && end_ - here < head.bytes) return false;
     if (!is_right || !reader_->read(whole_, record_))
         throw damaged_error(reader_->place(whole_) + ": what came is no entry of this feed");

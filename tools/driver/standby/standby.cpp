@@ -5,6 +5,7 @@
 #include <tools/driver/standby/followed_state.hpp>
 #include <tools/driver/standby/standby.hpp>
 
+#include <boost/asio/ip/host_name.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -12,8 +13,10 @@
 #include <cctype>
 #include <chrono>
 #include <deque>
+#include <fstream>
 #include <memory>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -29,12 +32,17 @@ using stand_clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds pause{1};
 constexpr std::chrono::seconds between_keeps{1};
 
-/// After the folder of the state.
+/// After the folder of the state, and other than that of a state with another path or machine.
 std::string usual_cursor(const standby_options& options) {
-    std::string name = "standby-" + std::filesystem::absolute(options.state).filename().string();
+    const std::filesystem::path state = std::filesystem::absolute(options.state).lexically_normal();
+    std::string where = boost::asio::ip::host_name() + state.string();
+    std::string machine;
+    if (std::ifstream("/etc/machine-id") >> machine) where += machine; // containers may have none
+    std::string name = "standby-" + state.filename().string().substr(0, 32);
     std::ranges::replace_if(
         name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '-');
-    return name.substr(0, 57); // a server of the feed puts "remote-" before it
+    return fmt::format("{}-{:016x}", name,
+                       archive::hash_of(std::as_bytes(std::span<const char>(where))));
 }
 
 std::unique_ptr<followed_state> followed_by(const standby_options& options) {
@@ -73,10 +81,9 @@ public:
 private:
     void open() {
         std::optional<feed::feed_position> begin;
-        if (!chain_state::is_in(options_.state))
-            begin = make_state();
-        else // of a call that was killed when the state was whole
-            std::filesystem::remove_all(snapshot_beside(options_.state));
+        if (!chain_state::is_in(options_.state)) begin = make_state();
+        if (const auto left = snapshot_beside(options_.state); std::filesystem::exists(left))
+            spdlog::info("{}: is not needed any more, and can be removed", left.string());
         open_state();
         copy_.emplace(*state_, primary_->feed().state());
         if (!copy_->position()) {
