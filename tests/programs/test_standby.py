@@ -70,6 +70,7 @@ def test_it_goes_on_as_a_node_and_nobody_writes_the_former_state_meanwhile(nodes
     nodes.driver(*nodes.sync, code=1).says("a writer has this state open", str(standby.pid))
     killed(standby)
     nodes.driver(*nodes.sync, code=1).says(f"{nodes.copy} took the place of this state")
+    nodes.inspect("doctor", nodes.primary).says(f"{nodes.copy} took its place")
     standby = nodes.driver.start(*nodes.standby("--peer", nodes.blocks.address))  # the same call goes on
     took_over(standby)
     nodes.reach(nodes.copy, nodes.replayed["head"])

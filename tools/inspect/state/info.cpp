@@ -1,5 +1,6 @@
 #include <chainbase/locks/process_lock.hpp>
 #include <chainbase/segment/segment_header.hpp>
+#include <chainbase/segment/state_opening.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <pool_allocator/base/file_error.hpp>
 #include <tools/inspect/archive/archive.hpp>
@@ -216,6 +217,9 @@ std::string next_step(const state_info& info) {
     if (info.writer.is_alive)
         return fmt::format("Nothing is to be done: process {} writes it, and everybody may read.",
                            info.writer.process);
+    if (const auto by = superseded_by(info.state))
+        return fmt::format("{} took its place, so nobody writes it any more: go on with that one.",
+                           *by);
     const std::string where =
         info.log ? fmt::format("revision {}", info.log->taken_back.revision) : "its last block";
     switch (info.next) {
