@@ -78,8 +78,8 @@ public:
 
     [[nodiscard]] const std::string& client() const noexcept { return client_; }
     /// The next frame: bytes, as soon as there are some; the state of the feed, first of all, when
-    /// its writer changed, and after `silence`. Nothing: none for now. Throws refusal_error when
-    /// files were removed that the client lacks, io_error, damaged_error.
+    /// its writer changed, and after `silence`. Returns nothing when no frame is due yet. Throws
+    /// refusal_error when files were removed that the client lacks, io_error, damaged_error.
     [[nodiscard]] std::optional<bytes> next_frame(std::chrono::milliseconds silence);
     /// Sets the client's cursor, at once or with a later frame, and lets the client take over.
     /// Throws peer_error for a place that it cannot have, refusal_error when it may not take over.
