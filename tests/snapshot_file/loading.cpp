@@ -354,6 +354,50 @@ TEST_CASE("types that were loaded whole are not read again, and rows of the arch
     }
 }
 
+TEST_CASE("a key of a removed object leads to the rows of all that had it") {
+    const scratch_folder folder;
+    const fs::path snapshot = folder.path() / "snapshot";
+    const std::string kind = GENERATE("rocksdb", "memory");
+    const archive::byte_buffer key(4, std::byte{7});
+    const auto content_of = [&](std::initializer_list<std::uint32_t> ids) {
+        chunk_content content;
+        for (const std::uint32_t id : ids) {
+            archive::byte_buffer record;
+            archive::encode(thing_of(id, 7), record);
+            archive::write_batch stored;
+            const archive::secondary_key keys[] = {{0, key}};
+            stored.put(archive::table_id{0}, id, record, keys);
+            content.add({id, record, true, stored[0].row().subspan(record.size())});
+        }
+        return content;
+    };
+    {
+        folder_writer to(snapshot);
+        manifest all;
+        all.archive = kind;
+        type_entry& type = all.types.emplace_back();
+        type.schema = schema_of<thing>("thing");
+        type.schema.root_bytes = object_index<thing>::root_bytes;
+        type.row_layout = archive::record_fingerprint<thing>;
+        type.archive_keys = {"by_number"};
+        type.objects = type.archived = 1;
+        type.next_id = 10;
+        type.height = tree_height(9);
+        type.chunks.push_back(to.put(piece::of({0, type.height}, content_of({9}))));
+        type.removed.push_back(to.put(piece::of({0, tree_height(5)}, content_of({2, 5}))));
+        type.root = type.computed_root();
+        to.finish(all);
+    }
+    REQUIRE(load_to(snapshot, folder.path() / "state").archived == 3);
+    database state(folder.path() / "state", quick_options());
+    const auto store = archive::open_archive(state, folder.path() / "state/archive");
+    const archive::table_id table = store->open_table("thing", {"by_number"});
+    for (const std::uint32_t id : {2U, 5U, 9U}) {
+        const auto counts = [&](std::uint32_t row) { return row == id; };
+        CHECK(store->find(table, 0, key, counts).has_value());
+    }
+}
+
 TEST_CASE("rows of a type that was half in the archive are there once") {
     const scratch_folder folder;
     const fs::path snapshot = folder.path() / "snapshot";

@@ -266,7 +266,7 @@ public:
         : to_(to), table_(to.open_table(type.schema->name, type.from->archive_keys)),
           layout_(type.from->row_layout), objects_(type.from->schema, *type.schema, *type.rules),
           records_(*type.schema), is_same_(type.from->schema.fields == type.schema->fields),
-          is_new_(to.count(table_) == 0) {
+          has_own_keys_(to.count(table_) == 0) {
         if (!is_same_) layout_ = records_.fingerprint();
     }
     ~archived_rows() = default;
@@ -288,7 +288,7 @@ public:
         if (!keys || !record || record->size() != record_.size())
             throw damaged_error("object " + std::to_string(row.id) +
                                 " of the archive has keys that are none");
-        if (is_new_)
+        if (has_own_keys_)
             batch_.add(table_, row.id, record_, *keys);
         else
             batch_.put(table_, row.id, record_, *keys);
@@ -298,6 +298,11 @@ public:
     void write() {
         if (!batch_.empty()) to_.write(batch_);
         batch_.clear();
+    }
+    /// What follows may have keys of rows that are there, as those of removed objects do.
+    void share_keys() {
+        write();
+        has_own_keys_ = false;
     }
     [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
     /// Whether the store has exactly the rows that were written.
@@ -310,7 +315,8 @@ private:
     object_of_record objects_;
     archive::described_record records_;
     bool is_same_;
-    bool is_new_; ///< else some of the rows may be there, of a call that was killed
+    /// Neither the rows nor their keys are there; else they may be, also of a call that was killed.
+    bool has_own_keys_;
     archive::byte_buffer record_;
     archive::byte_buffer whole_;
     archive::write_batch batch_;
@@ -506,6 +512,7 @@ private:
         };
         add_all(type.from->chunks);
         const std::uint64_t of_objects = rows.rows();
+        rows.share_keys();
         add_all(type.from->removed);
         rows.write();
         if (of_objects != type.from->archived)
