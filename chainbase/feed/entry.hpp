@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace chainbase::feed {
@@ -14,7 +16,13 @@ namespace chainbase::feed {
 /// begins anew, with a snapshot.
 class too_far_behind_error : public error {
 public:
-    using error::error;
+    explicit too_far_behind_error(const std::string& what, std::string why = {})
+        : error(what), why_(std::move(why)) {}
+    /// What who ended the feed there said of it (feed::end_feed()); empty if nobody did.
+    [[nodiscard]] const std::string& why() const noexcept { return why_; }
+
+private:
+    std::string why_;
 };
 
 /// What one object is after an entry, if it is another than before.

@@ -173,13 +173,14 @@ bool follower::following::next(entry& into) {
         if (!knows_types_) know_types();
         if (!reader_->read(at_, record_)) throw_damaged(at_);
         const feed_record& head = record_.head;
-        if (head.what == feed_record::begin)
-            throw too_far_behind_error(
-                reader_->place(at_) + ": what follows revision " + std::to_string(revision_) +
-                " is not told (" +
-                std::string(reinterpret_cast<const char*>(record_.body.data()),
-                            record_.body.size()) +
-                "); take a snapshot, and follow from there");
+        if (head.what == feed_record::begin) {
+            const std::string why(reinterpret_cast<const char*>(record_.body.data()),
+                                  record_.body.size());
+            throw too_far_behind_error(reader_->place(at_) + ": what follows revision " +
+                                           std::to_string(revision_) + " is not told (" + why +
+                                           "); take a snapshot, and follow from there",
+                                       why);
+        }
         const feed_position end_of_record = record_.end;
         if (head.what == feed_record::types) {
             take_types(record_);

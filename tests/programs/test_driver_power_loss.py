@@ -175,7 +175,7 @@ def test_what_was_closed_is_there_whatever_the_disk_keeps(level, place, site, ma
 
 @each_place
 def test_an_interrupted_replay_has_closed_its_state(place, site, machine, rng):  # noqa: F811
-    at = site(60_000, "checkpoint", place)
+    at = site(200_000, "checkpoint", place)
     for number in (signal.SIGINT, signal.SIGTERM):
         running = at.start(state=number.name)
         assert until(lambda: len(at.checkpoints(number.name)) > 1, running)

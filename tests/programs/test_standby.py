@@ -186,7 +186,7 @@ def test_of_two_standbys_one_takes_over(nodes):
     primary = nodes.start_primary()
     first = nodes.start_standby("--peer", nodes.blocks.address)
     other = nodes.driver.start("standby", "--of", nodes.primary, "--state", nodes.copy.with_name("other"),
-                               "--json", "--name", "other", "--peer", nodes.blocks.address)
+                               "--json", "--peer", nodes.blocks.address)
     other.wait_for('"event":"following"', timeout=60)
     killed(primary)
     until(lambda: not other.is_running, first)

@@ -99,21 +99,43 @@ def test_whoever_is_killed_it_is_what_it_copies(nodes, rng):
 
 
 def test_server_and_standby_are_killed_around_the_take_over(nodes, rng):
+    """Again and again, from before the take-over until after it."""
     standby = nodes.standby()
     killed(nodes.node)
-    time.sleep(rng.uniform(0, 0.02))
-    which = rng.choice((nodes.feed, standby))
-    killed(which)
-    if which is standby:
-        standby = nodes.driver.start(*nodes.call("--take-over", "ended"))  # whether it has seen it or not
-    else:
-        time.sleep(rng.uniform(0, 0.5))
-        nodes.start_feed()
-    if which is standby or '"took_over"' not in standby.out:
-        took_over(standby)
+    for _ in range(10):
+        time.sleep(rng.uniform(0, 0.04))
+        for one in rng.choice(((nodes.feed,), (standby,), (nodes.feed, standby))):
+            killed(one)
+        time.sleep(rng.uniform(0, 0.1))
+        if not nodes.feed.is_running:
+            nodes.start_feed()
+        if not standby.is_running:
+            standby = nodes.driver.start(*nodes.call("--take-over", "ended"))  # whether it has seen it or not
+        time.sleep(rng.uniform(0, 0.3))
+    took_over(standby)
     standby.wait(0)
     nodes.feed.interrupt(0)
     nodes.are_equal()
+    nodes.driver(*sync_call(nodes.primary, nodes.blocks.address), *ROOT, code=1).says("took the place of this state")
+    nodes.runs_to_the_end()
+
+
+def test_one_that_took_over_is_no_copy_any_more(nodes, inspect):
+    """Neither after a kill, nor when its server and the followed state are gone."""
+    standby = nodes.standby("--peer", nodes.blocks.address)
+    killed(nodes.node)
+    took_over(standby)
+    nodes.reach(nodes.copy, nodes.replayed["head"] // 2)
+    killed(standby)
+    call = nodes.call("--peer", nodes.blocks.address)
+    standby = nodes.driver.start(*call)
+    took_over(standby)
+    killed(standby)
+    killed(nodes.feed)
+    standby = nodes.driver.start(*call)
+    took_over(standby)
+    nodes.reach(nodes.copy, nodes.replayed["head"])
+    assert standby.interrupt(3).json_lines[-1]["mode"] == "sync"
     nodes.runs_to_the_end()
 
 
@@ -144,7 +166,7 @@ def test_a_node_that_ends_or_comes_back_is_waited_for_unless_asked(nodes):
 
 def test_of_two_standbys_one_takes_over(nodes):
     more = "--peer", nodes.blocks.address
-    both = [nodes.standby(*more), nodes.standby(*more, "--name", "other", state=nodes.copy.with_name("other"))]
+    both = [nodes.standby(*more), nodes.standby(*more, state=nodes.copy.with_name("other"))]
     killed(nodes.node)
     until = time.monotonic() + 30
     while all(one.is_running for one in both):
@@ -404,7 +426,7 @@ def test_a_name_that_is_none_is_refused(nodes, name):
 
 
 def test_a_hostile_client_costs_its_own_connection_only(nodes, driver):
-    standby = nodes.standby("--name", "honest")
+    standby = nodes.standby()
     assert driver("serve", "--feed", nodes.primary, "--listen", "nowhere:x", code=None).code
     with follow(nodes) as to:
         end_of(to)

@@ -407,9 +407,6 @@ void declare_standby(command& verb) {
             "HOST:PORT of a `serve --feed` that offers the state to follow")
         .value_name("HOST:PORT")
         .excludes(of);
-    verb.add_option("--name", options->cursor,
-                    "the name of this standby in the feed of the followed state; default: "
-                    "made of the path of its own state and the machine");
     static const std::map<std::string, when> times{
         {"killed", when::killed}, {"ended", when::ended}, {"never", when::never}};
     verb.add_option_function<std::string>(

@@ -1,5 +1,6 @@
 #include <chainbase/segment/state_opening.hpp>
 #include <tools/driver/standby/followed_state.hpp>
+#include <tools/driver/standby/standby.hpp>
 
 namespace chainbase::driver {
 
@@ -7,8 +8,9 @@ namespace {
 
 class state_here final : public followed_state {
 public:
-    state_here(const std::filesystem::path& state, const std::string& cursor)
-        : writer_(state), feed_(state, cursor) {}
+    explicit state_here(const standby_options& how)
+        : writer_(how.of), feed_(how.of, how.cursor),
+          successor_(std::filesystem::absolute(how.state).lexically_normal().string()) {}
 
     [[nodiscard]] feed::follower& feed() override { return feed_; }
     void keep(feed::feed_position behind, revision_number at) override { feed_.keep(behind, at); }
@@ -20,7 +22,10 @@ public:
     [[nodiscard]] std::optional<revision_number> newest_revision() const override {
         return writer_.revision();
     }
-    void pass_on(const std::string& other) override { writer_.pass_on(other); }
+    void pass_on() override {
+        if (superseded_by() != successor_) writer_.pass_on(successor_);
+    }
+    [[nodiscard]] std::string successor() const override { return successor_; }
     [[nodiscard]] std::optional<std::string> superseded_by() const override {
         return chainbase::superseded_by(writer_.state());
     }
@@ -29,13 +34,13 @@ public:
 private:
     other_writer writer_;
     feed::follower feed_;
+    std::string successor_;
 };
 
 } // namespace
 
-std::unique_ptr<followed_state> follow_here(const std::filesystem::path& state,
-                                            const std::string& cursor) {
-    return std::make_unique<state_here>(state, cursor);
+std::unique_ptr<followed_state> follow_here(const standby_options& how) {
+    return std::make_unique<state_here>(how);
 }
 
 } // namespace chainbase::driver

@@ -39,9 +39,13 @@ public:
         return std::nullopt;
     }
 
-    /// Marks it as one whose place `other` took, once that has all of it, and tells its other
-    /// followers; those of a server are refused there as long as it runs.
-    virtual void pass_on(const std::string&) {}
+    /// Marks it as one whose place was taken by who follows it, which has all of it, and tells its
+    /// other followers; those of a server are refused there. Without effect when that was done. A
+    /// server that cannot be reached now is told when it can. Throws locked_error when the state is
+    /// written again, and what writing to its folder throws.
+    virtual void pass_on() = 0;
+    /// What that mark calls who follows it.
+    [[nodiscard]] virtual std::string successor() const = 0;
     /// Who took its place before this call; nothing if nobody did.
     [[nodiscard]] virtual std::optional<std::string> superseded_by() const { return std::nullopt; }
 
@@ -49,9 +53,8 @@ public:
     [[nodiscard]] virtual std::string name() const = 0;
 };
 
-/// A state on this machine, which the cursor `cursor` follows.
-[[nodiscard]] std::unique_ptr<followed_state> follow_here(const std::filesystem::path& state,
-                                                          const std::string& cursor);
+/// The state `how.of` of this machine.
+[[nodiscard]] std::unique_ptr<followed_state> follow_here(const standby_options& how);
 
 /// The state whose feed `how.from` serves (sync/serve.hpp). What comes is mirrored in
 /// `how.state`.feed by a thread, which connects again, with pauses, until this is destroyed.

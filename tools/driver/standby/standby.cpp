@@ -32,8 +32,8 @@ using stand_clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds pause{1};
 constexpr std::chrono::seconds between_keeps{1};
 
-/// After the folder of the state, and other than that of a state with another path or machine.
-std::string usual_cursor(const standby_options& options) {
+/// Named after the folder of the state; a state with another path or machine has another one.
+std::string cursor_of(const standby_options& options) {
     const std::filesystem::path state = std::filesystem::absolute(options.state).lexically_normal();
     std::string where = boost::asio::ip::host_name() + state.string();
     std::string machine;
@@ -50,7 +50,7 @@ std::unique_ptr<followed_state> followed_by(const standby_options& options) {
     if (options.of.empty())
         throw usage_error("standby: nothing to follow is named; --of names a state of this "
                           "machine, --from a server of another one");
-    return follow_here(options.of, options.cursor);
+    return follow_here(options);
 }
 
 class standing_by {
@@ -69,6 +69,7 @@ public:
         say("following");
         while (!signals_.caught()) {
             if (apply_next()) continue;
+            if (has_ended_) return go_on();
             if (is_gone() && take_over()) return after();
             std::this_thread::sleep_for(pause);
         }
@@ -116,16 +117,27 @@ private:
 
     /// This state took the other one's place, or another one did.
     standby_report go_on_after(const std::string& by) {
-        if (by != own_name())
+        if (by != primary_->successor())
             throw usage_error(fmt::format("{}: {} took its place; follow that one", all_.of, by));
-        spdlog::info("{}: took the place of {}", all_.state, all_.of);
         open_state();
-        all_.took_over = true;
+        return go_on();
+    }
+    /// This state took over before this call.
+    standby_report go_on() {
+        spdlog::info("{}: took the place of {}", all_.state, all_.of);
+        took_over();
         say("took_over");
         return after();
     }
-    [[nodiscard]] std::string own_name() const {
-        return std::filesystem::absolute(options_.state).lexically_normal().string();
+    void took_over() {
+        try {
+            primary_->pass_on();
+        } catch (const locked_error&) {
+            throw;
+        } catch (const error& problem) {
+            spdlog::error("{}; see that no node is started with {}", problem.what(), all_.of);
+        }
+        all_.took_over = true;
     }
     void open_state() {
         const std::string chain = chain_state::require_chain(options_.state);
@@ -155,6 +167,10 @@ private:
         feed::follower& from = primary_->feed();
         try {
             if (!from.next(next_)) return false;
+        } catch (const feed::too_far_behind_error& problem) {
+            has_ended_ = problem.why() == other_writer::farewell(primary_->successor());
+            if (!has_ended_) throw;
+            return false;
         } catch (const damaged_error& problem) {
             throw feed::too_far_behind_error(problem.what());
         }
@@ -206,12 +222,7 @@ private:
         while (apply_next()) {
         }
         if (is_known) require_all();
-        try {
-            primary_->pass_on(own_name());
-        } catch (const error& problem) {
-            spdlog::error("{}; see that no node is started with {}", problem.what(), all_.of);
-        }
-        all_.took_over = true;
+        took_over();
         all_.milliseconds =
             std::chrono::duration<double, std::milli>(stand_clock::now() - begin).count();
         say("took_over");
@@ -289,6 +300,7 @@ private:
     stand_clock::time_point next_keep_ = stand_clock::now();
     std::uint64_t checkpoints_needed_ = 0; ///< before their revisions count
     bool has_seen_writer_ = false;
+    bool has_ended_ = false; ///< the feed, since this state took over
     std::optional<stand_clock::time_point> gone_since_;
     standby_figures all_;
 };
@@ -300,7 +312,7 @@ standby_report stand_by(const standby_options& options, const catch_interruption
     if (options.state_settings.root.types)
         throw usage_error("--state-root: a standby has the root of the state that it follows");
     standby_options how = options;
-    if (how.cursor.empty()) how.cursor = usual_cursor(options);
+    how.cursor = cursor_of(options);
     try {
         return standing_by(how, signals, tell).work();
     } catch (const feed::too_far_behind_error& problem) {

@@ -18,8 +18,7 @@ namespace chainbase::driver {
 struct standby_options : sync_options {
     std::filesystem::path of;          ///< the folder of the followed state
     std::optional<endpoint_name> from; ///< or who serves its feed
-    /// Its name in that feed; empty: made of the path of `state` and the machine.
-    std::string cursor;
+    std::string cursor;                ///< its name in that feed; stand_by() sets it
     enum class when { killed, ended, never };
     when takes_over = when::killed;
     std::chrono::milliseconds after{0}; ///< how long the writer has to be gone

@@ -1,8 +1,10 @@
+#include <chainbase/segment/state_opening.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <tools/driver/standby/feed_mirror.hpp>
 #include <tools/driver/standby/followed_state.hpp>
 #include <tools/driver/standby/standby.hpp>
 #include <tools/driver/sync/peer_connection.hpp>
+#include <tools/driver/sync/served_feed.hpp>
 #include <tools/message_limit.hpp>
 
 #include <boost/asio/post.hpp>
@@ -29,6 +31,8 @@ using wire::feed_writer;
 
 /// How often a signal is looked for by who waits for the server.
 constexpr std::chrono::milliseconds between_signal_checks{50};
+/// How long a server that is told of a take-over is waited for.
+constexpr std::chrono::seconds answer_patience{1};
 
 /// The state that a server's feed tells of.
 ///
@@ -43,7 +47,8 @@ public:
     explicit state_of_server(const standby_options& how)
         : how_(how), server_("standby's server " + in_words(*how.from)),
           folder_(how.state.string() + ".feed"), is_new_(!chain_state::is_in(how.state)),
-          mirror_(folder_, is_new_), has_begun_(mirror_.has_begun()), thread_([this] { work(); }) {}
+          mirror_(folder_, is_new_), mirrored_(mirror_.end()), has_begun_(mirror_.has_begun()),
+          thread_([this] { work(); }) {}
     ~state_of_server() override {
         {
             const std::lock_guard held(mutex_);
@@ -99,8 +104,28 @@ public:
         const std::lock_guard held(mutex_);
         return told_ ? std::optional(told_->revision) : std::nullopt;
     }
-    /// The server marks it when all is here.
-    void pass_on(const std::string&) override { keep(feed_->position(), feed_->revision()); }
+    /// The server marks it when all is here, which then comes as the last that its feed tells.
+    /// That this was asked for is kept here as well.
+    void pass_on() override {
+        const bool is_marked = superseded_by().has_value();
+        {
+            const std::lock_guard held(mutex_);
+            passes_on_ = true;
+            wanted_.place = mirrored_;
+            wanted_.takes_over = true;
+            say_what_is_wanted();
+        }
+        const auto until = std::chrono::steady_clock::now() + answer_patience;
+        if (!is_marked)
+            (void)wait_for([&] { return is_ending_ || std::chrono::steady_clock::now() > until; });
+        supersede(feed::feed_folder(folder_), successor());
+    }
+    [[nodiscard]] std::optional<std::string> superseded_by() const override {
+        return chainbase::superseded_by(feed::feed_folder(folder_));
+    }
+    [[nodiscard]] std::string successor() const override {
+        return served_feed::successor(how_.cursor);
+    }
     [[nodiscard]] std::string name() const override { return in_words(*how_.from); }
 
 private:
@@ -153,10 +178,14 @@ private:
         if (problem.how() == severity::lasting || faults_ >= limits.faulty_attempts ||
             (limits.attempts != 0 && failures_ >= limits.attempts))
             throw;
+        const std::lock_guard held(mutex_);
         warnings_.say(message_limit::level::warning,
                       std::string(problem.what()) +
-                          "; it is tried again, and nothing is taken over before it says how the "
-                          "followed state is");
+                          (passes_on_
+                               ? "; it is tried again, to tell it that the followed state's place "
+                                 "was taken: see that no node is started with that"
+                               : "; it is tried again, and nothing is taken over before it says "
+                                 "how the followed state is"));
     }
     void pause() {
         const auto doubled = how_.network.pause * (1 << std::min(std::max(failures_, 1U) - 1, 20U));
@@ -196,7 +225,7 @@ private:
             asked.begin = wire::feed_begin::snapshot;
         }
         with.send(framed(asked));
-        for (bool is_first = true;; is_first = false)
+        for (bool is_first = true; !must_end(); is_first = false)
             take(with, with.next(), is_first);
     }
     void require_offers(const peer_connection& with, const hello_message& said) {
@@ -257,6 +286,7 @@ private:
         faults_ = 0;
         const std::lock_guard held(mutex_);
         mirrored_ = mirror_.end();
+        is_ending_ = is_ending_ || (passes_on_ && mirrored_ > wanted_.place);
         changed_.notify_all();
     }
     [[noreturn]] void throw_refused(const peer_connection& with, byte_view payload) {
@@ -290,8 +320,9 @@ private:
     boost::asio::io_context* context_ = nullptr; ///< of connection_
     std::optional<feed_state_message> told_;     ///< over this connection
     feed_keep_message wanted_;
-    feed_position mirrored_ = 0; ///< mirror_.end()
-    bool has_begun_;             ///< mirror_.has_begun()
+    feed_position mirrored_; ///< mirror_.end()
+    bool has_begun_;         ///< mirror_.has_begun()
+    bool passes_on_ = false; ///< until the feed ends with that
     bool is_ending_ = false;
     std::exception_ptr failure_;
     std::thread thread_;

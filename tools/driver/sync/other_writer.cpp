@@ -45,7 +45,11 @@ revision_number other_writer::revision() const {
 
 void other_writer::pass_on(const std::string& other) {
     supersede(state_, other);
-    feed::end_feed(disk::of_system(), state_, other + " took over; follow that one");
+    feed::end_feed(disk::of_system(), state_, farewell(other));
+}
+
+std::string other_writer::farewell(const std::string& other) {
+    return other + " took over; follow that one";
 }
 
 } // namespace chainbase::driver

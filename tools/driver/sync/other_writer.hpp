@@ -39,6 +39,8 @@ public:
     /// Marks the state as one whose place `other` took (supersede()), and tells its other
     /// followers. Requires keep_out().
     void pass_on(const std::string& other);
+    /// What its followers are told then: too_far_behind_error::why().
+    [[nodiscard]] static std::string farewell(const std::string& other);
 
     [[nodiscard]] const std::filesystem::path& state() const noexcept { return state_; }
 

@@ -1,3 +1,4 @@
+#include <chainbase/segment/state_opening.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <tools/driver/sync/served_feed.hpp>
 
@@ -23,6 +24,8 @@ constexpr std::chrono::milliseconds look_counts{1};
 /// A cursor is synced at most that often, whatever its client says.
 constexpr std::chrono::milliseconds between_cursor_syncs{200};
 constexpr std::string_view client_prefix = "remote-";
+constexpr std::pair<std::string_view, std::string_view> successor_words{"the standby ",
+                                                                        " of another machine"};
 
 feed_writer seen(other_writer::condition what) {
     switch (what) {
@@ -46,6 +49,23 @@ served_feed::served_feed(const std::filesystem::path& state, bool may_take_over)
     if (!on_.exists(state))
         throw usage_error(state.string() + ": is no folder of a state; --feed names one that a "
                                            "node of this machine writes");
+    note_successor();
+}
+
+/// Of this state's mark, if another one took its place.
+void served_feed::note_successor() {
+    const auto by = superseded_by(writer_.state());
+    if (!by) return;
+    const auto& [before, after] = successor_words;
+    const bool is_client = by->starts_with(before) && by->ends_with(after);
+    taken_by_ =
+        is_client ? by->substr(before.size(), by->size() - before.size() - after.size()) : *by;
+    seen_ = feed_writer::kept_out;
+    is_passed_on_ = true;
+}
+
+std::string served_feed::successor(const std::string& client) {
+    return fmt::format("{}{}{}", successor_words.first, client, successor_words.second);
 }
 
 feed::feed_head& served_feed::head() {
@@ -113,6 +133,7 @@ feed_cursor served_feed::cursor_for(const feed_request_message& asked) {
 }
 
 void served_feed::take_over(const std::string& client) {
+    if (taken_by_.empty()) note_successor();
     if (taken_by_ == client) return;
     if (!may_take_over_)
         throw refusal_error(refusal_reason::no_take_over,
@@ -127,6 +148,7 @@ void served_feed::take_over(const std::string& client) {
                      writer_.state().string(), client);
         writer_.keep_out();
         seen_ = feed_writer::kept_out;
+        keeps_out_ = true;
     } catch (const locked_error& problem) {
         throw refusal_error(refusal_reason::no_take_over, problem.what());
     } catch (const damaged_error& problem) {
@@ -140,7 +162,7 @@ void served_feed::pass_on(const std::string& client) {
     if (taken_by_ != client || seen_ != feed_writer::kept_out || is_passed_on_) return;
     is_passed_on_ = true;
     try {
-        writer_.pass_on("the standby " + client + " of another machine");
+        writer_.pass_on(successor(client));
     } catch (const error& problem) {
         spdlog::error("{}; see that no node is started with this state", problem.what());
     }

@@ -41,6 +41,8 @@ public:
     served_feed(const std::filesystem::path& state, bool may_take_over);
 
     [[nodiscard]] bool may_take_over() const noexcept { return may_take_over_; }
+    /// What the state's `superseded` calls a client that took its place.
+    [[nodiscard]] static std::string successor(const std::string& client);
 
 private:
     friend class outgoing_feed;
@@ -48,13 +50,13 @@ private:
     [[nodiscard]] feed::feed_head& head();
     [[nodiscard]] wire::feed_writer writer(const std::string& as_told_to);
     [[nodiscard]] feed::feed_cursor cursor_for(const feed_request_message& asked);
+    void note_successor();
     void take_over(const std::string& client);
     /// Marks the state as one whose place this client took, if it did: it has all of it.
     void pass_on(const std::string& client);
     /// Of the state, once its writers are kept out.
     [[nodiscard]] std::optional<revision_number> newest_revision() const {
-        return seen_ == wire::feed_writer::kept_out ? std::optional(writer_.revision())
-                                                    : std::nullopt;
+        return keeps_out_ ? std::optional(writer_.revision()) : std::nullopt;
     }
 
     disk& on_;
@@ -64,7 +66,8 @@ private:
     std::optional<feed::feed_head> head_; ///< when a node has written the feed
     std::chrono::steady_clock::time_point next_look_{};
     wire::feed_writer seen_ = wire::feed_writer::works;
-    std::string taken_by_; ///< the client that took over
+    std::string taken_by_;   ///< the client that took over
+    bool keeps_out_ = false; ///< writers, in this process
     bool is_passed_on_ = false;
 };
 
