@@ -46,6 +46,13 @@ constexpr const char* backup_mark = "chainbase: made by backup or restore\n";
 bool is_marked(const fs::path& folder) {
     return fs::exists(folder / "lock") && read_file(folder / "lock") == backup_mark;
 }
+/// Whether this may be what a loss of power left of the mark.
+bool is_of_mark(std::string_view text) {
+    const std::string_view mark = backup_mark;
+    return text.size() <= mark.size() &&
+           std::ranges::equal(text, mark.substr(0, text.size()),
+                              [](char found, char own) { return found == own || found == 0; });
+}
 
 /// The top-level entries of a backup or a restored state.
 bool is_of_backup(const fs::path& name) {
@@ -99,7 +106,7 @@ backup_folder::backup_folder(const fs::path& target, const std::string& readers_
     fault::reach(fault::backup_step::folder_emptied);
 }
 
-/// An empty mark is from a call that died before it wrote it completely.
+/// A part of the mark, or zeros in its place, are from a call that died before it was on storage.
 void backup_folder::require_ours() const {
     const auto foreign = [&](const std::string& what) {
         return usage_error(path().string() + ": " + what +
@@ -110,8 +117,7 @@ void backup_folder::require_ours() const {
     const bool is_marked_ours = is_marked(path());
     for (const auto& entry : fs::directory_iterator(path())) {
         const fs::path name = entry.path().filename();
-        const bool is_lock_alone =
-            name == "lock" && std::string_view(backup_mark).starts_with(read_file(entry.path()));
+        const bool is_lock_alone = name == "lock" && is_of_mark(read_file(entry.path()));
         if (!is_of_backup(name) || (!is_marked_ours && !is_lock_alone))
             throw foreign("holds " + name.string());
     }
