@@ -223,6 +223,19 @@ def test_killed_at_random_times_backup_and_restore_leave_nothing_that_passes_for
     operator.check_goes_on("again5")
 
 
+@pytest.mark.parametrize("mark", [b"", b"chainbase: m", bytes(37), b"chainbase: made" + bytes(10), b"mine"])
+def test_what_a_loss_of_power_left_of_a_mark_is_removed_and_nothing_else(mark, at_80000):
+    left = at_80000.state("backup.unfinished")
+    left.mkdir(mode=0o700)
+    (left / "lock").write_bytes(mark)
+    if mark == b"mine":
+        at_80000.driver(*at_80000.backup_call(), code=2).says("not left by an earlier call")
+        assert (left / "lock").read_bytes() == mark
+    else:
+        at_80000.backup()
+        assert not left.exists()
+
+
 def test_a_signal_ends_a_backup_with_3_and_nothing_left(operator):
     operator()
     for number in range(10):

@@ -215,14 +215,6 @@ def test_wrong_calls_make_nothing(inspect, samples, scratch):
     assert "copy" not in left(state) and "copy.unfinished" not in left(state)
 
 
-@pytest.mark.parametrize("mark", [b"", b"chainbase: m", bytes(37), b"chainbase: made" + bytes(10)])
-def test_what_a_loss_of_power_left_of_a_backup_is_removed(mark, inspect, samples, scratch):
-    (scratch / "copy.unfinished").mkdir(mode=0o700)
-    (scratch / "copy.unfinished/lock").write_bytes(mark)
-    inspect("backup", samples("sample"), "--to", scratch / "copy")
-    assert left(scratch) == ["copy"]
-
-
 def test_what_a_dead_writer_left_is_refused(inspect, sample, scratch):
     state = sample("damageable")
     inspect("backup", state, "--to", scratch / "copy", code=1).says("the last writer died")
