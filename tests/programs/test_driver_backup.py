@@ -227,6 +227,7 @@ def test_killed_at_random_times_backup_and_restore_leave_nothing_that_passes_for
 def test_what_a_loss_of_power_left_of_a_mark_is_removed_and_nothing_else(mark, at_80000):
     left = at_80000.state("backup.unfinished")
     left.mkdir(mode=0o700)
+    (left / "lock").touch(mode=0o600)
     (left / "lock").write_bytes(mark)
     if mark == b"mine":
         at_80000.driver(*at_80000.backup_call(), code=2).says("not left by an earlier call")
