@@ -23,6 +23,7 @@ struct known_chain {
     block_decoder decode;
     model_maker make_model;
     answerer answer;
+    void (*name_types)(migration&);
 };
 
 template <typename Operation>
@@ -36,13 +37,14 @@ std::unique_ptr<chain_model> without_archive(database& state, archive::store&) {
 }
 
 constexpr std::array known_chains{
-    known_chain{social::chain_name, decode<social::operation>, social::make_model, social::answer},
+    known_chain{social::chain_name, decode<social::operation>, social::make_model, social::answer,
+                social::name_types},
     known_chain{social::generated_chain_name, decode<social::operation>, social::make_model,
-                social::answer},
+                social::answer, social::name_types},
     known_chain{swap::chain_name, decode<swap::operation>, without_archive<swap::make_model>,
-                swap::answer},
+                swap::answer, swap::name_types},
     known_chain{payments::chain_name, decode<payments::operation>,
-                without_archive<payments::make_model>, payments::answer},
+                without_archive<payments::make_model>, payments::answer, payments::name_types},
 };
 static_assert(std::ranges::equal(known_chains, chain_names, {}, &known_chain::name));
 
@@ -121,6 +123,10 @@ void require_known_chain(std::string_view chain) {
 
 block_decoder decoder_of(std::string_view chain) {
     return find(chain).decode;
+}
+
+void name_types(std::string_view chain, migration& to) {
+    find(chain).name_types(to);
 }
 
 answerer answerer_of(std::string_view chain) {

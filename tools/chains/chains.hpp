@@ -11,6 +11,7 @@
 namespace chainbase {
 
 class database;
+class migration;
 class snapshot;
 
 /// Throws usage_error naming the known chains unless `chain` is one of them. Call it before making
@@ -29,6 +30,10 @@ using block_decoder = std::shared_ptr<const decoded_block> (*)(byte_view encoded
 [[nodiscard]] std::unique_ptr<chain_model> make_chain_model(std::string_view chain, database& state,
                                                             archive::store& rows);
 
+/// Names the types of a chain's model as this program declares them, so that a state of another
+/// version is taken over. Throws usage_error for an unknown chain.
+void name_types(std::string_view chain, migration& to);
+
 /// Answers a query as a node's API users would make it: `question` selects its kind (an account by
 /// name, a comment with its votes, the next cash-outs, ...) and its subject. Returns a number that
 /// depends on everything read. Throws what reading a snapshot throws. Any thread.
@@ -44,14 +49,17 @@ using answerer = std::uint64_t (*)(const snapshot& from, std::uint64_t question)
 namespace payments {
 [[nodiscard]] std::unique_ptr<chain_model> make_model(database& state);
 [[nodiscard]] std::uint64_t answer(const snapshot& from, std::uint64_t question);
+void name_types(migration& to);
 } // namespace payments
 namespace swap {
 [[nodiscard]] std::unique_ptr<chain_model> make_model(database& state);
 [[nodiscard]] std::uint64_t answer(const snapshot& from, std::uint64_t question);
+void name_types(migration& to);
 } // namespace swap
 namespace social {
 [[nodiscard]] std::unique_ptr<chain_model> make_model(database& state, archive::store& rows);
 [[nodiscard]] std::uint64_t answer(const snapshot& from, std::uint64_t question);
+void name_types(migration& to);
 } // namespace social
 /// @}
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <archive/committed_state.hpp>
+#include <archive/state_digest.hpp>
+#include <chainbase/feed/replica.hpp>
 #include <chainbase/id.hpp>
 #include <tools/chains/chain_model.hpp>
 #include <tools/chains/checked.hpp>
@@ -79,8 +82,11 @@ void apply_transaction(const operations_block<Operation>& from, std::size_t tran
 /// state during a block and written once at its end.
 ///
 /// The derived class Rules is called with each operation of the variant Operation, and has
-/// each_key(operations, visit), which calls visit(view, key...) for the keys that they will look
-/// up.
+///
+///  - each_key(operations, visit), which calls visit(view, key...) for the keys that they will look
+///    up;
+///  - static each_type(visit), which calls visit.template operator()<T>(name) for its types;
+///  - static in_archive<T>(rules), for types whose objects move to the archive: what moves them.
 template <typename Rules, typename State, typename Operation, typename Global>
 class rules_of_chain : public chain_model {
 public:
@@ -118,9 +124,23 @@ public:
     }
     void look_up_noted() override { ahead_.look_up(); }
 
+    [[nodiscard]] std::string state_digest() const override {
+        archive::state_digest digest;
+        each_type_of(
+            static_cast<const Rules&>(*this),
+            [&]<typename T>(const char* name) { digest.add<T>(state_, name); },
+            [&](auto& moved) { digest.add(moved); });
+        return digest.hex();
+    }
+    void commit_to(archive::committed_state& root) const override {
+        add_to(root, static_cast<const Rules&>(*this));
+    }
+    void copy_by(feed::replica& to) override { add_to(to, static_cast<Rules&>(*this)); }
+
 protected:
-    /// Requires that `state` has the type Global; creates its one object if missing.
+    /// Registers the types in `state`, and creates the one object of Global if it is missing.
     explicit rules_of_chain(State& state) : state_(state) {
+        Rules::each_type([&]<typename T>(const char* name) { state.template add_type<T>(name); });
         if (!state.find(only)) state.template create<Global>([](Global&) {});
     }
 
@@ -134,6 +154,25 @@ private:
 
     static const operations_block<Operation>& block_of(const decoded_block& from) {
         return static_cast<const operations_block<Operation>&>(from);
+    }
+
+    template <typename Self, typename Memory, typename Moved>
+    static void each_type_of(Self& rules, Memory in_memory, Moved moved) {
+        Rules::each_type([&]<typename T>(const char* name) {
+            if constexpr (requires { Rules::template in_archive<T>(rules); })
+                moved(Rules::template in_archive<T>(rules));
+            else
+                in_memory.template operator()<T>(name);
+        });
+    }
+    /// Where nothing but the digest is asked for (other engines), what moves objects has no more.
+    template <typename To, typename Self>
+    static void add_to(To& to, Self& rules) {
+        each_type_of(
+            rules, [&]<typename T>(const char* name) { to.template add<T>(name); },
+            [&](auto& moved) {
+                if constexpr (requires { to.add(moved); }) to.add(moved);
+            });
     }
 
     keys_ahead ahead_;

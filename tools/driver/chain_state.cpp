@@ -1,6 +1,7 @@
 #include <archive/open_archive.hpp>
 #include <chainbase/database.hpp>
 #include <chainbase/feed/writer.hpp>
+#include <chainbase/offline/migration.hpp>
 #include <pool_allocator/trace/trace.hpp>
 #include <tools/block_log/bytes.hpp>
 #include <tools/chains/chains.hpp>
@@ -53,6 +54,16 @@ open_options how_to_open(const state_options& state_settings) {
     return how;
 }
 
+/// `to_now` is set if the state may be taken over, and outlives the opening.
+open_options how_to_take_over(const state_options& state_settings, const std::string& chain,
+                              migration& to_now) {
+    open_options how = how_to_open(state_settings);
+    if (!state_settings.migrates) return how;
+    name_types(chain, to_now);
+    how.migrate = &to_now.commit_all();
+    return how;
+}
+
 /// Kept about the blocks applied in one session.
 struct last_of_run {
     std::uint64_t number;
@@ -66,6 +77,7 @@ struct last_of_run {
 } // namespace
 
 struct chain_state::parts {
+    migration to_now; ///< while it is opened
     database state;
     std::unique_ptr<archive::store> rows;
     std::optional<metrics_source> rows_shown; ///< while there are rows
@@ -86,8 +98,8 @@ struct chain_state::parts {
 
     parts(const std::filesystem::path& folder, const std::string& chain_, std::int64_t lag_,
           const state_options& state_settings)
-        : state(of_known_chain(folder, chain_), how_to_open(state_settings)), chain(chain_),
-          decode(decoder_of(chain_)), lag(lag_) {
+        : state(of_known_chain(folder, chain_), how_to_take_over(state_settings, chain_, to_now)),
+          chain(chain_), decode(decoder_of(chain_)), lag(lag_) {
         try {
             const write_turn turn(state.memory());
             identify();
@@ -103,6 +115,9 @@ struct chain_state::parts {
             if (state_settings.feed_bytes != 0)
                 feeding.emplace(state,
                                 feed::writer_options{.most_bytes = state_settings.feed_bytes});
+        } catch (const schema_error& problem) {
+            leave(state);
+            throw schema_error(std::string(problem.what()) + "; --migrate does the second");
         } catch (...) {
             leave(state);
             throw;

@@ -41,6 +41,9 @@ struct state_options {
     std::string group; ///< members of this group may read the state; empty: only its owner
     std::optional<archive::store_kind> archive; ///< for a new state; nothing: unchanged, or rocksdb
     root_options root;
+    /// Takes over a state that another version wrote, with other keys or fields of a type; blocks
+    /// that could still be undone are permanent then.
+    bool migrates = false;
 };
 
 /// A chain's state in a folder: the database, the archive in `archive/` below it, and the chain's

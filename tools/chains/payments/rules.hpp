@@ -1,8 +1,5 @@
 #pragma once
 
-#include <archive/committed_state.hpp>
-#include <archive/state_digest.hpp>
-#include <chainbase/feed/replica.hpp>
 #include <chainbase/id.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <tools/chains/checked.hpp>
@@ -29,7 +26,7 @@ public:
     using typename base::named_counts;
 
     /// Registers the types in `state`.
-    explicit rules(State& state) : base(add_types(state)) {}
+    explicit rules(State& state) : base(state) {}
 
     /// See rules_of_chain.
     template <typename Visitor>
@@ -115,30 +112,14 @@ public:
         return all;
     }
 
-    [[nodiscard]] std::string state_digest() const override {
-        archive::state_digest digest;
-        digest.add<account_object>(state_, "account");
-        digest.add<global_object>(state_, "global");
-        return digest.hex();
-    }
-
-    void commit_to(archive::committed_state& root) const override {
-        root.add<account_object>("account");
-        root.add<global_object>("global");
-    }
-
-    void copy_by(feed::replica& to) override {
-        to.add<account_object>("account");
-        to.add<global_object>("global");
+    /// See rules_of_chain.
+    template <typename Visitor>
+    static void each_type(Visitor visit) {
+        visit.template operator()<account_object>("account");
+        visit.template operator()<global_object>("global");
     }
 
 private:
-    static State& add_types(State& state) {
-        state.template add_type<account_object>("account");
-        state.template add_type<global_object>("global");
-        return state;
-    }
-
     [[nodiscard]] const account_object& account(const account_name& name) const {
         return state_.template get<account_object, by_name>(name);
     }

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <archive/committed_state.hpp>
 #include <archive/found.hpp>
-#include <archive/state_digest.hpp>
-#include <chainbase/feed/replica.hpp>
 #include <chainbase/id.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <tools/chains/checked.hpp>
@@ -81,7 +78,7 @@ public:
     /// state and the type's name.
     template <typename... Archive>
     explicit rules(State& state, Archive&&... archive)
-        : base(add_types(state)), comments_(state, std::forward<Archive>(archive)..., "comment") {}
+        : base(state), comments_(state, std::forward<Archive>(archive)..., "comment") {}
 
     std::size_t hand_over(std::size_t limit) override {
         return comments_.hand_over(state_.committed_revision(), limit);
@@ -323,38 +320,20 @@ public:
         return all;
     }
 
-    [[nodiscard]] std::string state_digest() const override {
-        archive::state_digest digest;
-        digest.add<account_object>(state_, "account");
-        digest.add(comments_);
-        digest.add<vote_object>(state_, "vote");
-        digest.add<global_object>(state_, "global");
-        return digest.hex();
+    /// See rules_of_chain.
+    template <typename Visitor>
+    static void each_type(Visitor visit) {
+        visit.template operator()<account_object>("account");
+        visit.template operator()<comment_object>("comment");
+        visit.template operator()<vote_object>("vote");
+        visit.template operator()<global_object>("global");
     }
-
-    void commit_to(archive::committed_state& root) const override {
-        root.add<account_object>("account");
-        if constexpr (requires { root.add(comments_); }) root.add(comments_);
-        root.add<vote_object>("vote");
-        root.add<global_object>("global");
-    }
-
-    void copy_by(feed::replica& to) override {
-        to.add<account_object>("account");
-        if constexpr (requires { to.add(comments_); }) to.add(comments_);
-        to.add<vote_object>("vote");
-        to.add<global_object>("global");
+    template <std::same_as<comment_object>, typename Self>
+    static auto& in_archive(Self& self) {
+        return self.comments_;
     }
 
 private:
-    static State& add_types(State& state) {
-        state.template add_type<account_object>("account");
-        state.template add_type<comment_object>("comment");
-        state.template add_type<vote_object>("vote");
-        state.template add_type<global_object>("global");
-        return state;
-    }
-
     // --- rule 1: cash-outs come first, by cash-out time and id ---
 
     void pay_due_comments() {

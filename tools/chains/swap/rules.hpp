@@ -1,8 +1,5 @@
 #pragma once
 
-#include <archive/committed_state.hpp>
-#include <archive/state_digest.hpp>
-#include <chainbase/feed/replica.hpp>
 #include <chainbase/id.hpp>
 #include <pool_allocator/base/error.hpp>
 #include <tools/chains/checked.hpp>
@@ -37,7 +34,7 @@ public:
     using typename base::named_counts;
 
     /// Registers the types in `state`.
-    explicit rules(State& state) : base(add_types(state)) {}
+    explicit rules(State& state) : base(state) {}
 
     /// See rules_of_chain.
     template <typename Visitor>
@@ -128,34 +125,15 @@ public:
         return all;
     }
 
-    [[nodiscard]] std::string state_digest() const override {
-        archive::state_digest digest;
-        digest.add<pair_object>(state_, "pair");
-        digest.add<owner_object>(state_, "owner");
-        digest.add<global_object>(state_, "global");
-        return digest.hex();
-    }
-
-    void commit_to(archive::committed_state& root) const override {
-        root.add<pair_object>("pair");
-        root.add<owner_object>("owner");
-        root.add<global_object>("global");
-    }
-
-    void copy_by(feed::replica& to) override {
-        to.add<pair_object>("pair");
-        to.add<owner_object>("owner");
-        to.add<global_object>("global");
+    /// See rules_of_chain.
+    template <typename Visitor>
+    static void each_type(Visitor visit) {
+        visit.template operator()<pair_object>("pair");
+        visit.template operator()<owner_object>("owner");
+        visit.template operator()<global_object>("global");
     }
 
 private:
-    static State& add_types(State& state) {
-        state.template add_type<pair_object>("pair");
-        state.template add_type<owner_object>("owner");
-        state.template add_type<global_object>("global");
-        return state;
-    }
-
     /// Rule 2: a pair begins with its first swap, and keeps its tokens.
     const pair_object& pair_of(const swap& op) {
         if (const pair_object* known = state_.template find<pair_object, by_pair_id>(op.pair_id)) {

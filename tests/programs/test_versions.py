@@ -1,0 +1,91 @@
+"""What earlier versions wrote (tests/versions) is opened by this one: looked into, restored, migrated, and gone on with to
+where an undisturbed replay ends."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from programs import TREE
+
+KEPT = TREE / "tests/versions"
+VERSIONS = sorted(one.name for one in KEPT.iterdir() if (one / "expected.json").exists())
+PLACE = ("--memory-folder", "none")
+
+
+class Kept:
+    """What one version wrote, in a folder of a test."""
+
+    def __init__(self, version, driver, inspect, folder):
+        self.from_, self.driver, self.inspect, self.folder = KEPT / version, driver, inspect, folder
+        self.expected = json.loads((self.from_ / "expected.json").read_text())
+        self.log = Path(shutil.copy(KEPT / VERSIONS[0] / "log", folder / "log"))
+
+    def has(self, name):
+        return (self.from_ / f"{name}.tar.xz").exists()
+
+    def unpacked(self, name):
+        subprocess.run(["tar", "-xJf", self.from_ / f"{name}.tar.xz", "--no-same-owner", "-C", self.folder], check=True)
+        return self.folder / name
+
+    def digests(self, state):
+        """Of the chain's types; what a state keeps of its history beside them differs."""
+        said = self.inspect.json("digest", state)
+        return {one["name"]: (one["digest"], one["rows"] + one["archived_rows"]) for one in said["types"]
+                if one["name"] in ("account", "comment", "vote", "global")}
+
+    def is_as_it_was(self, state):
+        expected = self.expected["inspected"]["types"]
+        was = {one["name"]: (one["digest"], one["rows"] + one["archived_rows"]) for one in expected}
+        now = self.digests(state)
+        assert len(now) == 4 and now.items() <= was.items()
+        self.inspect("check", state)
+
+    def goes_on(self, state):
+        """Migrated where types have other keys now, which a call without the option says."""
+        call = ["sync", "--once", "--block-log", self.log, "--state", state, "--json", *PLACE]
+        result = self.driver(*call, code=(0, 1))
+        if result.code == 1:
+            result.says("was stored with another layout", "--migrate")
+            result = self.driver(*call, "--migrate")
+        assert result.json["state_digest"] == self.expected["end"]
+        self.inspect("check", state)
+
+
+@pytest.fixture(params=VERSIONS)
+def kept(request, driver, inspect, scratch):
+    return Kept(request.param, driver, inspect, scratch)
+
+
+def test_a_closed_state(kept):
+    state = kept.unpacked("closed")
+    kept.is_as_it_was(state)
+    kept.goes_on(state)
+
+
+def test_a_killed_state_after_a_restart_of_the_machine(kept):
+    state = kept.unpacked("killed")
+    kept.goes_on(state)
+
+
+def test_a_backup(kept):
+    kept.driver("restore", "--from", kept.unpacked("backup"), "--state", kept.folder / "state", *PLACE)
+    kept.is_as_it_was(kept.folder / "state")
+    kept.goes_on(kept.folder / "state")
+
+
+def test_a_dump_is_what_it_was(kept):
+    state = kept.unpacked("closed")
+    assert kept.inspect("dump", state).out == kept.unpacked("dump").read_text()
+
+
+def test_a_snapshot(kept):
+    if not kept.has("snapshot"):
+        return  # of a version that had none
+    snapshot, state = kept.unpacked("snapshot"), kept.folder / "state"
+    name = kept.expected["snapshot"]
+    assert kept.inspect.json("snapshot", "verify", snapshot)["name"] == name
+    kept.inspect("snapshot", "load", snapshot, "--to", state, "--trusted-name", name, *PLACE)
+    kept.is_as_it_was(state)
+    kept.goes_on(state)
