@@ -10,7 +10,6 @@ import tempfile
 from pathlib import Path
 
 BLOCK = 400
-PLACE = ["--memory-folder", "none"]
 GENERATED = ["--operations", 3000, "--accounts", 60, "--transactions-per-block", 5, "--cash-out-percent", 1,
              "--paid-percent", 100, "--mix", "comment=30,comment_delete=10,vote=20,custom=30,transfer=10"]
 
@@ -26,6 +25,7 @@ def main(programs, to):
         call("tar", "--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--sparse", "-cJf",
              to / f"{name}.tar.xz", name)
 
+    os.environ["CHAINBASE_MEMORY_FOLDER"] = "none"
     to = Path(to).resolve()
     to.mkdir(parents=True)
     log = to / "log"
@@ -38,9 +38,9 @@ def main(programs, to):
         shutil.copy("log", log)
     shutil.copy(log, "log")
     call(driver, "block-log", "trim", "log", "--to", "first", "--stop-at", BLOCK)
-    sync = ["sync", "--once", "--json", *PLACE]
+    sync = ["sync", "--once", "--json"]
     whole = json.loads(call(driver, *sync, "--block-log", "log", "--state", "whole"))
-    said = json.loads(call(driver, *sync, "--block-log", "first", "--state", "closed"))
+    said = json.loads(call(driver, *sync, "--block-log", "first", "--state", "closed", "--state-root", "all"))
     assert said["archived"]["comment"] > 0, said
     expected = {"block": said["head"], "digest": said["state_digest"], "end": whole["state_digest"],
                 "inspected": json.loads(call(inspect, "digest", "closed", "--json"))}
@@ -51,7 +51,7 @@ def main(programs, to):
         expected["snapshot"] = told["name"]
         keep("snapshot")
     running = subprocess.Popen(  # each block is a session, of which ten can be undone
-        [str(word) for word in (driver, "live", "--block-log", "log", "--state", "killed", "--lag", 10, *PLACE,
+        [str(word) for word in (driver, "live", "--block-log", "log", "--state", "killed", "--lag", 10,
                                 "--interval-ms", 10, "--durability", "commit", "--checkpoint-interval", 0.3)],
         stdout=subprocess.DEVNULL)
     while block_of(inspect) < BLOCK:
