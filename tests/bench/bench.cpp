@@ -1,20 +1,23 @@
 #include <tools/bench/baselines/classical_database.hpp>
 #include <tools/bench/bench_setup.hpp>
+#include <tools/bench/engines/stored_bank.hpp>
 #include <tools/bench/measurements.hpp>
 
 #include <boost/describe/class.hpp>
 #include <catch2/catch.hpp>
 #include <tests/support/random_source.hpp>
 
+#include <algorithm>
 #include <map>
+#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 /// The benchmark's other engines do their work: random changes in nested sessions that are undone,
-/// squashed and committed agree with copies of a std::map. And the format of figures.
-/// tests/programs/test_bench.py tests the program's output.
+/// squashed and committed agree with copies of a std::map; a bank comes to what was planned. And
+/// the format of figures. tests/programs/test_bench.py tests the program's output.
 using namespace chainbase;
 using namespace chainbase::bench;
 using chainbase::test::random_source;
@@ -235,6 +238,79 @@ TEST_CASE("a classical database refuses what chainbase refuses, and sessions tak
     CHECK(state.get(id<paper>(1)).title.view() == "second");
     CHECK(state.get<paper, by_title>("first").id == id<paper>(0));
     CHECK(state.next_id<paper>().value == 2);
+}
+
+namespace {
+
+using classical_bank = stored_bank<classical_database<hashed_keys::as_hashes>>;
+
+/// What a bank has after these batches of a plan, of which `leave_out` transfers are not made.
+bank_totals after_transfers(bank_plan& plan, std::size_t leave_out) {
+    const scratch_directory scratch(std::filesystem::temp_directory_path());
+    classical_bank bank(scratch.path(), segment_bytes);
+    bank.open_accounts(plan.accounts());
+    for (const std::uint32_t batch : {1U, 7U, 300U}) {
+        const std::uint64_t number = plan.made();
+        const std::vector<bank_transfer> all = plan.next(batch);
+        bank.transfer(number, std::span(all).subspan(std::min(leave_out, all.size())));
+    }
+    return bank.reader()->totals(true);
+}
+
+} // namespace
+
+TEST_CASE("a bank comes to the totals of its plan, and to others if a transfer is missing") {
+    bank_plan plan(50);
+    const bank_totals all = after_transfers(plan, 0);
+    CHECK(all == plan.totals());
+    CHECK(plan.totals().entries == 308);
+    CHECK(plan.totals().accounts == 50);
+    CHECK(plan.totals().money == 50 * bank_plan::first_balance);
+
+    bank_plan again(50);
+    const bank_totals fewer = after_transfers(again, 1);
+    CHECK(again.totals() == plan.totals());
+    CHECK(fewer.money == plan.totals().money);
+    CHECK(fewer.entries == 305);
+    CHECK(fewer.digest != plan.totals().digest);
+}
+
+TEST_CASE("totals of a bank tell who has what and which transfer was which") {
+    const account_name one = crash_plan::name_of(1), two = crash_plan::name_of(2);
+    const auto of_two = [&](std::int64_t first, std::int64_t second) {
+        bank_totals sum;
+        sum.add_account(two, second);
+        sum.add_account(one, first);
+        return sum;
+    };
+    CHECK(of_two(3, 4).money == of_two(4, 3).money);
+    CHECK(of_two(3, 4) != of_two(4, 3));
+    const auto of_entry = [](std::uint64_t number, const bank_transfer& entry) {
+        bank_totals sum;
+        sum.add_entry(number, entry);
+        return sum;
+    };
+    CHECK(of_entry(0, {one, two, 5}) == of_entry(0, {one, two, 5}));
+    CHECK(of_entry(0, {one, two, 5}) != of_entry(1, {one, two, 5}));
+    CHECK(of_entry(0, {one, two, 5}) != of_entry(0, {one, two, 6}));
+    CHECK(of_entry(0, {one, two, 5}) != of_entry(0, {two, one, 5}));
+}
+
+TEST_CASE("the transfers of a bank are between two accounts, the first ones more often") {
+    constexpr std::uint32_t accounts = 1000, transfers = 20'000;
+    std::map<std::string, std::uint32_t> ranks;
+    for (std::uint32_t i = 0; i < accounts; ++i)
+        ranks.emplace(crash_plan::name_of(i).view(), i);
+    REQUIRE(ranks.size() == accounts);
+    std::uint32_t in_first_half = 0;
+    for (const bank_transfer& one : bank_plan(accounts).next(transfers)) {
+        REQUIRE(one.from != one.to);
+        REQUIRE(one.amount >= 1);
+        REQUIRE(one.amount <= bank_plan::most_per_transfer);
+        in_first_half += ranks.at(std::string(one.from.view())) < accounts / 2;
+    }
+    CHECK(in_first_half > transfers * 72 / 100); // three quarters
+    CHECK(in_first_half < transfers * 78 / 100);
 }
 
 TEST_CASE("small figures are printed with three digits, large ones without decimals") {

@@ -103,6 +103,9 @@ def test_every_other_baseline_does_the_plain_rows(report):
         ["growth", "--objects", "many"],
         ["growth", "--engines", "nobody"],
         ["growth", "--csv", "--json"],
+        ["bank", "--accounts", 1],
+        ["bank", "--transfers", 0],
+        ["bank", "--engines", "nobody"],
         ["crash", "--engines", "nobody"],
         ["crash", "--objects", 1000, "--payments", 501],
         ["crash", "--blocks", 0],
@@ -359,6 +362,30 @@ def test_the_root_report_has_every_row_and_leaves_nothing_behind(report, scratch
 def test_the_root_bench_replays_nothing_where_it_is_told_so(report):
     rows = root_rows(report, "--operations", 0)
     assert "diff_1" in rows and not any("replay" in row for row in rows)
+
+
+# --- bank ---
+
+ALONE = {"open_account"} | {f"transfer_{batch}" for batch in (1, 100, 10000)}
+BESIDE = {
+    each.format(batch)
+    for each in ("transfer_{}_beside_reader", "read_beside_{}", "read_all_beside_{}")
+    for batch in (1, 100, 10000)
+}
+
+
+def test_the_bank_report_has_every_row_and_leaves_nothing_behind(report, scratch):
+    place = ("--directory", scratch, "--memory", scratch)
+    size = ("--accounts", 500, "--transfers", 2000, "--synced-batches", 5, "--rounds", 1)
+    found = report("bank", *size, *place)
+    assert (found["accounts"], found["transfers"], found["synced_batches"]) == (500, 2000, 5)
+    beside = ("chainbase", "lmdb", "rocksdb", "chainbase_commit", "lmdb_sync", "rocksdb_sync")
+    assert by_engine(found["rows"], 1e-9) == {
+        **{engine: ALONE | BESIDE for engine in beside},
+        "classical_hashed": ALONE,
+    }
+    assert {row["metric"] for row in found["rows"]} == {"ns"}
+    assert os.listdir(scratch) == []
 
 
 # --- large ---

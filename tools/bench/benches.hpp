@@ -8,6 +8,7 @@ namespace chainbase::bench {
 void declare_account(command& verb);
 void declare_chain(command& verb);
 void declare_growth(command& verb);
+void declare_bank(command& verb);
 void declare_crash(command& verb);
 void declare_archive(command& verb);
 void declare_readers(command& verb);

@@ -54,17 +54,6 @@ crash_plan::block crash_plan::among(std::uint32_t accounts, std::uint64_t number
     return all;
 }
 
-account_name crash_plan::name_of(std::uint64_t account) noexcept {
-    static constexpr char letters[] = "abcdefghijklmnop";
-    char text[account_name::capacity];
-    std::uint64_t bits = mix(account); // distinct for any two accounts
-    for (char& letter : text) {
-        letter = letters[bits & 15];
-        bits >>= 4;
-    }
-    return account_name::of_fitting({text, sizeof text});
-}
-
 namespace {
 
 /// In the order of execution.

@@ -41,7 +41,17 @@ public:
     /// Among the first `accounts` of them.
     [[nodiscard]] block among(std::uint32_t accounts, std::uint64_t number) const;
 
-    [[nodiscard]] static account_name name_of(std::uint64_t account) noexcept;
+    /// 16 letters, others for any two accounts, in no order.
+    [[nodiscard]] static account_name name_of(std::uint64_t account) noexcept {
+        static constexpr char letters[] = "abcdefghijklmnop";
+        char text[account_name::capacity];
+        std::uint64_t bits = mix(account);
+        for (char& letter : text) {
+            letter = letters[bits & 15];
+            bits >>= 4;
+        }
+        return account_name::of_fitting({text, sizeof text});
+    }
 
 private:
     std::uint32_t accounts_;

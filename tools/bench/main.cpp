@@ -12,6 +12,8 @@ constexpr verb_entry benches[] = {
      bench::declare_chain, "chain --log social.blocks --engines chainbase,classical"},
     {"growth", "What operations cost as the state of a payments chain grows", bench::declare_growth,
      "growth --objects 100000,1000000"},
+    {"bank", "Transfers in batches of three sizes, alone and beside a reader, in every engine",
+     bench::declare_bank, "bank --accounts 100000 --engines chainbase,lmdb"},
     {"crash", "Durable blocks, and opening again after a kill, in every engine",
      bench::declare_crash, "crash --objects 100000 --engines chainbase,lmdb_sync"},
     {"archive",

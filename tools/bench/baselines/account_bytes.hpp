@@ -1,6 +1,7 @@
 #pragma once
 
 #include <tools/bench/account.hpp>
+#include <tools/bench/bank_engine.hpp>
 #include <tools/bench/crash_engine.hpp>
 #include <tools/bench/large_engine.hpp>
 
@@ -26,6 +27,13 @@ inline byte_key id_bytes(std::uint64_t id) noexcept {
     byte_key key;
     store_big_endian(key.data(), id);
     return key;
+}
+
+/// The id in a key of id_bytes().
+inline std::uint64_t number_in(const byte_key& key) noexcept {
+    std::uint64_t swapped;
+    std::memcpy(&swapped, key.data(), sizeof(swapped));
+    return __builtin_bswap64(swapped);
 }
 
 /// Sorts like (balance descending, id): the complement reverses the order; the flipped top bit puts
@@ -71,17 +79,7 @@ public:
         stop();
     }
 
-    void fill_large(std::uint32_t count) final {
-        constexpr std::uint32_t at_once = 10'000;
-        for (std::uint32_t i = 0; i < count; ++i) {
-            if (i % at_once == 0) self().begin();
-            const account_name name = crash_plan::name_of(i);
-            crash_account fresh;
-            fresh.balance = first_balance_of(name);
-            self().put_new(name, fresh);
-            if ((i + 1) % at_once == 0 || i + 1 == count) self().commit();
-        }
-    }
+    void fill_large(std::uint32_t count) final { make(count, first_balance_of); }
     void begin_block() final { self().begin(); }
     void end_block() final { self().commit(); }
     std::int64_t find_balance(const account_name& name) final { return self().get(name).balance; }
@@ -93,6 +91,21 @@ public:
             self().put_at_once(name, value);
         else
             self().put(name, value);
+    }
+
+protected:
+    /// In transactions of 10,000.
+    template <typename Balance>
+    void make(std::uint32_t count, Balance&& balance_of) {
+        constexpr std::uint32_t at_once = 10'000;
+        for (std::uint32_t i = 0; i < count; ++i) {
+            if (i % at_once == 0) self().begin();
+            const account_name name = crash_plan::name_of(i);
+            crash_account fresh;
+            fresh.balance = balance_of(name);
+            self().put_new(name, fresh);
+            if ((i + 1) % at_once == 0 || i + 1 == count) self().commit();
+        }
     }
 
 private:
@@ -109,6 +122,46 @@ private:
         crash_account value = self().get(name);
         value.balance += amount;
         self().put(name, value);
+    }
+};
+
+/// The work of the bench `bank` in the same store, which also has put_entry(number, transfer); and,
+/// where get() does not find what was put() before commit(), get_changed() and put_changed(), which
+/// find and keep what the transaction changed.
+template <typename Store>
+class bank_as_bytes : public bank_engine {
+public:
+    void open_accounts(std::uint32_t count) final {
+        self().make(count, [](const account_name&) { return bank_plan::first_balance; });
+    }
+    void transfer(std::uint64_t number, std::span<const bank_transfer> batch) final {
+        self().begin();
+        for (const bank_transfer& one : batch) {
+            crash_account from = newest(one.from);
+            crash_account to = newest(one.to);
+            from.balance -= one.amount;
+            to.balance += one.amount;
+            change(one.from, from);
+            change(one.to, to);
+            self().put_entry(number++, one);
+        }
+        self().commit();
+    }
+
+private:
+    Store& self() noexcept { return static_cast<Store&>(*this); }
+
+    crash_account newest(const account_name& name) {
+        if constexpr (requires { self().get_changed(name); })
+            return self().get_changed(name);
+        else
+            return self().get(name);
+    }
+    void change(const account_name& name, const crash_account& value) {
+        if constexpr (requires { self().put_changed(name, value); })
+            self().put_changed(name, value);
+        else
+            self().put(name, value);
     }
 };
 

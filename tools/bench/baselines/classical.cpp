@@ -5,6 +5,7 @@
 #include <tools/bench/chain_engine.hpp>
 #include <tools/bench/chain_engine_over.hpp>
 #include <tools/bench/engines/stored_account.hpp>
+#include <tools/bench/engines/stored_bank.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -59,6 +60,11 @@ public:
 
 std::unique_ptr<account_engine> make_classical_engine() {
     return make_account_engine<classical_store>();
+}
+
+std::unique_ptr<bank_engine> open_bank_classical(const crash_places& at) {
+    return std::make_unique<stored_bank<classical_database<hashed_keys::as_hashes>>>(
+        at.memory, classical_segment_bytes(at.memory));
 }
 
 std::unique_ptr<chain_engine> make_classical_chain(std::string_view chain,

@@ -241,14 +241,15 @@ std::unique_ptr<account_engine> make_lmdb_engine() {
 
 namespace {
 
-/// One tree by name, and one with the block's number. A block is a transaction. Without
-/// MDB_WRITEMAP, with which a stray store in the process damages the database, and the kernel
-/// writes pages at any time.
-class lmdb_accounts final : public accounts_as_bytes<lmdb_accounts> {
+/// One tree by name, one with the block's number, and one with the log of the bench `bank`. A block
+/// is a transaction. With MDB_WRITEMAP a stray store in the process damages the database, and the
+/// kernel writes pages at any time, so engines that are synced go without.
+class lmdb_accounts final : public accounts_as_bytes<lmdb_accounts>,
+                            public bank_as_bytes<lmdb_accounts> {
 public:
     lmdb_accounts(const crash_places& at, unsigned flags) {
         check(mdb_env_create(&env_), "create");
-        mdb_env_set_maxdbs(env_, 2);
+        mdb_env_set_maxdbs(env_, 3);
         mdb_env_set_mapsize(env_, std::size_t{64} << 30);
         const int opened = mdb_env_open(env_, at.disk.c_str(), flags, 0600);
         if (opened != MDB_SUCCESS) mdb_env_close(std::exchange(env_, nullptr));
@@ -256,6 +257,7 @@ public:
         begin();
         check(mdb_dbi_open(txn_, "accounts", MDB_CREATE, &accounts_), "open accounts");
         check(mdb_dbi_open(txn_, "head", MDB_CREATE, &head_), "open head");
+        check(mdb_dbi_open(txn_, "log", MDB_CREATE | MDB_INTEGERKEY, &log_), "open log");
         commit();
     }
     ~lmdb_accounts() override { end(); }
@@ -264,23 +266,20 @@ public:
 
     std::uint64_t last_block() override {
         begin();
-        const auto number = value_at<std::uint64_t>(head_, 'h');
+        const auto number = value_at<std::uint64_t>(txn_, head_, 'h');
         commit();
         return number;
     }
     std::int64_t money() override {
         begin();
-        MDB_cursor* at = nullptr;
-        check(mdb_cursor_open(txn_, accounts_, &at), "cursor");
         std::int64_t sum = 0;
-        MDB_val key;
-        MDB_val value;
-        while (mdb_cursor_get(at, &key, &value, MDB_NEXT) == MDB_SUCCESS)
+        for_each(txn_, accounts_, [&](const MDB_val&, const MDB_val& value) {
             sum += value_of<crash_account>(value).balance;
-        mdb_cursor_close(at);
+        });
         commit();
         return sum;
     }
+    std::unique_ptr<bank_reader> reader() override { return std::make_unique<view>(*this); }
     void close() override {
         check(mdb_env_sync(env_, 1), "sync"); // NOSYNC leaves this to its user
         end();
@@ -288,7 +287,47 @@ public:
 
 private:
     friend accounts_as_bytes;
+    friend bank_as_bytes;
     static constexpr std::uint32_t accounts_at_once = UINT32_MAX;
+
+    /// A transaction that reads, renewed for each view.
+    class view final : public bank_reader {
+    public:
+        explicit view(const lmdb_accounts& of) : of_(of) {
+            check(mdb_txn_begin(of.env_, nullptr, MDB_RDONLY, &txn_), "begin reading");
+            mdb_txn_reset(txn_);
+        }
+        ~view() override { mdb_txn_abort(txn_); }
+        view(const view&) = delete;
+        view& operator=(const view&) = delete;
+
+        std::int64_t look(std::span<const account_name> accounts) override {
+            check(mdb_txn_renew(txn_), "renew");
+            std::int64_t sum = 0;
+            for (const account_name& name : accounts)
+                sum += value_at<crash_account>(txn_, of_.accounts_, name).balance;
+            mdb_txn_reset(txn_);
+            return sum;
+        }
+        bank_totals totals(bool with_log) override {
+            check(mdb_txn_renew(txn_), "renew");
+            bank_totals sum;
+            for_each(txn_, of_.accounts_, [&](const MDB_val& name, const MDB_val& value) {
+                sum.add_account(value_of<account_name>(name),
+                                value_of<crash_account>(value).balance);
+            });
+            if (with_log)
+                for_each(txn_, of_.log_, [&](const MDB_val& number, const MDB_val& entry) {
+                    sum.add_entry(value_of<std::uint64_t>(number), value_of<bank_transfer>(entry));
+                });
+            mdb_txn_reset(txn_);
+            return sum;
+        }
+
+    private:
+        const lmdb_accounts& of_;
+        MDB_txn* txn_ = nullptr;
+    };
 
     void end() noexcept {
         if (txn_) mdb_txn_abort(std::exchange(txn_, nullptr));
@@ -298,29 +337,45 @@ private:
     void commit() { check(mdb_txn_commit(std::exchange(txn_, nullptr)), "commit"); }
 
     template <typename Value, typename Key>
-    Value value_at(MDB_dbi tree, const Key& key) {
+    static Value value_at(MDB_txn* txn, MDB_dbi tree, const Key& key) {
         MDB_val name = bytes_of(key);
         MDB_val value;
-        check(mdb_get(txn_, tree, &name, &value), "get");
+        check(mdb_get(txn, tree, &name, &value), "get");
         return value_of<Value>(value);
     }
+    template <typename Read>
+    static void for_each(MDB_txn* txn, MDB_dbi tree, Read&& read) {
+        MDB_cursor* at = nullptr;
+        check(mdb_cursor_open(txn, tree, &at), "cursor");
+        MDB_val key;
+        MDB_val value;
+        while (mdb_cursor_get(at, &key, &value, MDB_NEXT) == MDB_SUCCESS)
+            read(key, value);
+        mdb_cursor_close(at);
+    }
     template <typename Key, typename Value>
-    void put_in(MDB_dbi tree, const Key& key, const Value& content) {
+    void put_in(MDB_dbi tree, const Key& key, const Value& content, unsigned flags = 0) {
         MDB_val name = bytes_of(key);
         MDB_val value = bytes_of(content);
-        check(mdb_put(txn_, tree, &name, &value, 0), "put");
+        check(mdb_put(txn_, tree, &name, &value, flags), "put");
     }
-    crash_account get(const account_name& name) { return value_at<crash_account>(accounts_, name); }
+    crash_account get(const account_name& name) {
+        return value_at<crash_account>(txn_, accounts_, name);
+    }
     void put(const account_name& name, const crash_account& value) {
         put_in(accounts_, name, value);
     }
     void put_new(const account_name& name, const crash_account& value) { put(name, value); }
     void put_head(std::uint64_t number) { put_in(head_, 'h', number); }
+    void put_entry(std::uint64_t number, const bank_transfer& entry) {
+        put_in(log_, number, entry, MDB_APPEND);
+    }
 
     MDB_env* env_ = nullptr;
     MDB_txn* txn_ = nullptr;
     MDB_dbi accounts_ = 0;
     MDB_dbi head_ = 0;
+    MDB_dbi log_ = 0;
 };
 
 } // namespace
@@ -331,6 +386,14 @@ std::unique_ptr<crash_engine> open_lmdb_sync(const crash_places& at) {
 
 std::unique_ptr<crash_engine> open_lmdb_nosync(const crash_places& at) {
     return std::make_unique<lmdb_accounts>(at, MDB_NOSYNC);
+}
+
+std::unique_ptr<bank_engine> open_bank_lmdb(const crash_places& at) {
+    return std::make_unique<lmdb_accounts>(at, MDB_NOSYNC | MDB_WRITEMAP);
+}
+
+std::unique_ptr<bank_engine> open_bank_lmdb_sync(const crash_places& at) {
+    return std::make_unique<lmdb_accounts>(at, 0);
 }
 
 std::unique_ptr<large_engine> open_large_lmdb(const large_places& at) {

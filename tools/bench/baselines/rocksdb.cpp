@@ -7,6 +7,7 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/options.h>
 #include <rocksdb/slice.h>
+#include <rocksdb/snapshot.h>
 #include <rocksdb/status.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
@@ -16,6 +17,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 /// Wrappers of RocksDB calls: errors become exceptions, values are bytes.
@@ -204,8 +206,10 @@ std::unique_ptr<account_engine> make_rocksdb_engine() {
 
 namespace {
 
-/// Accounts by name; a block is a WriteBatch, which goes to the write-ahead log.
-class rocksdb_accounts final : public accounts_as_bytes<rocksdb_accounts> {
+/// Accounts by name, and before them the log of the bench `bank`; a block is a WriteBatch, which
+/// goes to the write-ahead log.
+class rocksdb_accounts final : public accounts_as_bytes<rocksdb_accounts>,
+                               public bank_as_bytes<rocksdb_accounts> {
 public:
     /// With `logged` false, blocks skip the write-ahead log.
     rocksdb_accounts(const std::filesystem::path& folder, bool sync, bool logged = true,
@@ -237,6 +241,7 @@ public:
         check(at->status(), "iterate");
         return sum;
     }
+    std::unique_ptr<bank_reader> reader() override { return std::make_unique<view>(*db_); }
     void close() override {
         found_.Reset(); // releases its block of the database
         check(db_->Close(), "close");
@@ -245,8 +250,50 @@ public:
 
 private:
     friend accounts_as_bytes;
+    friend bank_as_bytes;
     static constexpr std::uint32_t accounts_at_once = 10'000;
     static constexpr const char* head = "0"; // no letter, so no account's name
+
+    /// A snapshot for each view.
+    class view final : public bank_reader {
+    public:
+        explicit view(rocksdb::DB& db) : db_(db) {}
+
+        std::int64_t look(std::span<const account_name> accounts) override {
+            rocksdb::ManagedSnapshot now(&db_);
+            const rocksdb::ReadOptions reading = in(now);
+            std::int64_t sum = 0;
+            for (const account_name& name : accounts) {
+                rocksdb::PinnableSlice found;
+                check(db_.Get(reading, db_.DefaultColumnFamily(), slice_of(name), &found), "get");
+                sum += value_of<crash_account>(found).balance;
+            }
+            return sum;
+        }
+        bank_totals totals(bool with_log) override {
+            rocksdb::ManagedSnapshot now(&db_);
+            const std::unique_ptr<rocksdb::Iterator> at(db_.NewIterator(in(now)));
+            bank_totals sum;
+            for (with_log ? at->SeekToFirst() : at->Seek(head); at->Valid(); at->Next())
+                if (at->key().size() == sizeof(byte_key))
+                    sum.add_entry(number_in(value_of<byte_key>(at->key())),
+                                  value_of<bank_transfer>(at->value()));
+                else
+                    sum.add_account(value_of<account_name>(at->key()),
+                                    value_of<crash_account>(at->value()).balance);
+            check(at->status(), "iterate");
+            return sum;
+        }
+
+    private:
+        static rocksdb::ReadOptions in(rocksdb::ManagedSnapshot& now) {
+            rocksdb::ReadOptions reading;
+            reading.snapshot = now.snapshot();
+            return reading;
+        }
+
+        rocksdb::DB& db_;
+    };
 
     rocksdb::Slice found_at(const rocksdb::Slice& key) {
         found_.Reset();
@@ -254,7 +301,12 @@ private:
         return found_;
     }
     void begin() { batch_.Clear(); }
-    void commit() { check(db_->Write(writing_, &batch_), "write"); }
+    void commit() {
+        for (const auto& [name, value] : changed_)
+            put(name, value);
+        changed_.clear();
+        check(db_->Write(writing_, &batch_), "write");
+    }
     crash_account get(const account_name& name) {
         return value_of<crash_account>(found_at(slice_of(name)));
     }
@@ -265,6 +317,16 @@ private:
     void put_at_once(const account_name& name, const crash_account& value) {
         check(db_->Put(writing_, slice_of(name), slice_of(value)), "put");
     }
+    crash_account get_changed(const account_name& name) {
+        const auto at = changed_.find(name);
+        return at == changed_.end() ? get(name) : at->second;
+    }
+    void put_changed(const account_name& name, const crash_account& value) {
+        changed_.insert_or_assign(name, value);
+    }
+    void put_entry(std::uint64_t number, const bank_transfer& entry) {
+        batch_.Put(slice_of(id_bytes(number)), slice_of(entry));
+    }
     void put_head(const std::uint64_t& number) {
         batch_.Put(rocksdb::Slice(head), slice_of(number));
     }
@@ -272,6 +334,7 @@ private:
     std::unique_ptr<rocksdb::DB> db_;
     rocksdb::WriteOptions writing_;
     rocksdb::WriteBatch batch_;
+    std::unordered_map<account_name, crash_account, account_name_hash> changed_; ///< in this batch
     rocksdb::PinnableSlice found_;
 };
 
@@ -283,6 +346,14 @@ std::unique_ptr<crash_engine> open_rocksdb_sync(const crash_places& at) {
 
 std::unique_ptr<crash_engine> open_rocksdb_nosync(const crash_places& at) {
     return std::make_unique<rocksdb_accounts>(at.disk, false);
+}
+
+std::unique_ptr<bank_engine> open_bank_rocksdb(const crash_places& at) {
+    return std::make_unique<rocksdb_accounts>(at.disk, false);
+}
+
+std::unique_ptr<bank_engine> open_bank_rocksdb_sync(const crash_places& at) {
+    return std::make_unique<rocksdb_accounts>(at.disk, true);
 }
 
 std::unique_ptr<large_engine> open_large_rocksdb(const large_places& at) {

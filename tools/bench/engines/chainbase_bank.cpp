@@ -1,0 +1,68 @@
+#include <chainbase/database.hpp>
+#include <chainbase/snapshot/read_pool.hpp>
+#include <chainbase/snapshot/snapshot.hpp>
+#include <tools/bench/bench_setup.hpp>
+#include <tools/bench/engines/stored_bank.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+namespace chainbase::bench {
+
+namespace {
+
+/// As a server's threads read. Its views are at most as old as read_pool's default.
+class pool_reader final : public bank_reader {
+public:
+    explicit pool_reader(const database& db) : pool_(db) {}
+
+    std::int64_t look(std::span<const account_name> accounts) override {
+        return pool_.read([&](const snapshot& then) { return balances_in(then, accounts); });
+    }
+    bank_totals totals(bool with_log) override {
+        return pool_.read([&](const snapshot& then) { return totals_in(then, with_log); });
+    }
+
+private:
+    read_pool pool_;
+};
+
+class chainbase_bank final : public stored_bank<database> {
+public:
+    chainbase_bank(const std::filesystem::path& state, const open_options& how)
+        : stored_bank(state, how), is_synced_(how.durability == durability::commit) {}
+
+    void transfer(std::uint64_t number, std::span<const bank_transfer> batch) override {
+        stored_bank::transfer(number, batch);
+        if (is_synced_) state_.wait_until_durable();
+    }
+    std::unique_ptr<bank_reader> reader() override { return std::make_unique<pool_reader>(state_); }
+
+private:
+    bool is_synced_;
+};
+
+/// A view that reads all accounts lasts for several hundred thousand transfers.
+open_options with_log_for_walks(open_options how) {
+    how.snapshot_log_bytes = std::uint64_t{1} << 30;
+    return how;
+}
+
+} // namespace
+
+std::unique_ptr<bank_engine> open_bank_chainbase(const crash_places& at) {
+    return std::make_unique<chainbase_bank>(at.memory / "state",
+                                            with_log_for_walks(options_for_bench()));
+}
+
+std::unique_ptr<bank_engine> open_bank_chainbase_commit(const crash_places& at) {
+    open_options how;
+    how.durability = durability::commit;
+    how.memory_folder = at.memory;
+    how.advise = false;
+    return std::make_unique<chainbase_bank>(at.disk / "state", with_log_for_walks(how));
+}
+
+} // namespace chainbase::bench
