@@ -2,12 +2,14 @@
 # Installs what a bare Debian 12 lacks to build, test and run chainbase. Not interactive; does
 # nothing when everything is installed.
 #
-#     tools/setup.sh [--browser | --arm64]
+#     tools/setup.sh [--browser | --arm64 | --notebook]
 #
 #     --browser  also what the test of the inspector's web page needs: Chromium with its
 #                dependencies, about 120 MB to download and 370 MB on disk
 #     --arm64    also what tests/other_machine.sh needs: a compiler for arm64 and an emulator, about
 #                120 MB to download and 590 MB on disk
+#     --notebook also what tools/python/steem-2016.ipynb draws with: Matplotlib, about 30 MB to
+#                download and 120 MB on disk
 set -euo pipefail
 
 packages=(
@@ -16,14 +18,15 @@ packages=(
     zlib1g-dev libzstd-dev libssl-dev libxxhash-dev liblmdb-dev libsqlite3-dev libpq-dev postgresql-15 libncurses-dev libarchive-dev
     gnuplot-nox
     clang-19 libclang-rt-19-dev clang-format-19
-    python3 python3-pytest python3-pyte groff-base man-db zsh fish graphviz doxygen spin
+    python3 python3-dev python3-numpy python3-pytest python3-pyte pybind11-dev groff-base man-db zsh fish graphviz doxygen spin
 )
 case ${1:-} in
 '') ;;
 --browser) packages+=(chromium chromium-driver) ;;
 --arm64) packages+=(g++-aarch64-linux-gnu qemu-user-static) ;;
+--notebook) packages+=(python3-matplotlib) ;;
 *)
-    echo "setup: no option \"$1\"; there are --browser and --arm64" >&2
+    echo "setup: no option \"$1\"; there are --browser, --arm64 and --notebook" >&2
     exit 2
     ;;
 esac

@@ -285,7 +285,6 @@ bool snapshot_pages::lose(std::uint64_t offset, const std::exception_ptr& why) n
 
 // --- the handler ---
 
-/// Again with each snapshot: another library may have taken the signal meanwhile.
 void snapshot_pages::install_handler() {
     struct sigaction ours{};
     ours.sa_sigaction = &snapshot_pages::handle;

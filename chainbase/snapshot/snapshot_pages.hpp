@@ -45,6 +45,10 @@ public:
 
     void add(std::size_t index, int file) override;
 
+    /// Puts the handler in its place, with each snapshot; again before a read in a process whose
+    /// other parts take the signal, too. It passes on to what was there. Throws io_error.
+    static void install_handler();
+
     [[nodiscard]] bool is_here() const noexcept { return origin_.is_here(); }
     /// From now on; at first they do.
     void lost_pages_are_zeros(bool are) noexcept { are_zeros_ = are; }
@@ -73,7 +77,6 @@ private:
     static void handle(int signal, siginfo_t* about, void* context);
     [[nodiscard]] static snapshot_pages* at(std::uintptr_t address) noexcept;
     [[nodiscard]] static bool may_be_link(std::uintptr_t address) noexcept;
-    static void install_handler();
     void enter();
     void leave() noexcept;
 

@@ -402,29 +402,43 @@ std::optional<std::vector<found_row>> find_archived(row_source& state, const std
     });
     const auto store = wanted ? open_archive(state) : nullptr;
     if (wanted) require_rows(state, store.get(), type, expected);
-    const auto table = store ? table_called(*store, type) : std::nullopt;
-    if (!table) return std::nullopt;
-    std::vector<std::uint32_t> ids;
-    if (key == "id") {
-        ids.push_back(id_of(parts));
-    } else {
-        const auto index = index_called(store->tables()[table->value], key);
-        if (!index) return std::nullopt;
-        for (auto at = store->keys(*table, index->number, *wanted);
-             at.valid() && archive::starts_with(at.key(), *wanted); at.next())
-            ids.push_back(at.id());
-    }
-    std::vector<std::pair<std::uint32_t, byte_buffer>> records; // a store may take its own turns
-    for (const std::uint32_t id : ids)
-        if (const auto row = store->find(*table, id))
-            records.emplace_back(id, byte_buffer(row->record().begin(), row->record().end()));
+    if (!store) return std::nullopt;
+    const auto records = find_archived(state, *store, type, key, *wanted);
+    if (!records) return std::nullopt;
     std::vector<found_row> found;
     state.take_turn([&] {
         const row_format format(state.of(type).schema());
         found.clear();
-        for (const auto& [id, record] : records)
-            if (is_in_archive_only(state, type, id))
-                found.push_back({id, true, format.text_of(record)});
+        for (const archived_record& one : *records)
+            found.push_back({one.id, true, format.text_of(one.record)});
+    });
+    return found;
+}
+
+std::optional<std::vector<archived_record>>
+find_archived(row_source& state, const archive::store& in, const std::string& type,
+              const std::string& key, bytes_view wanted) {
+    const auto table = table_called(in, type);
+    if (!table) return std::nullopt;
+    std::vector<std::uint32_t> ids;
+    if (key == "id") {
+        ids.push_back(archive::detail::load_big<std::uint32_t>(wanted.data()));
+    } else {
+        const auto index = index_called(in.tables()[table->value], key);
+        if (!index) return std::nullopt;
+        for (auto at = in.keys(*table, index->number, wanted);
+             at.valid() && archive::starts_with(at.key(), wanted); at.next())
+            ids.push_back(at.id());
+    }
+    std::vector<archived_record> records; // a store may take its own turns
+    for (const std::uint32_t id : ids)
+        if (const auto row = in.find(*table, id))
+            records.push_back({id, byte_buffer(row->record().begin(), row->record().end())});
+    std::vector<archived_record> found;
+    state.take_turn([&] {
+        found.clear();
+        for (const archived_record& one : records)
+            if (is_in_archive_only(state, type, one.id)) found.push_back(one);
     });
     return found;
 }

@@ -127,4 +127,15 @@ struct object_row {
 find_archived(row_source& state, const std::string& type, const std::string& key,
               const std::vector<std::string>& parts);
 
+/// A row of an archive.
+struct archived_record {
+    std::uint32_t id;
+    archive::byte_buffer record;
+};
+/// The same in an archive that is open, as records, by the bytes of the key in a store (of id:
+/// archive::make_key).
+[[nodiscard]] std::optional<std::vector<archived_record>>
+find_archived(row_source& state, const archive::store& in, const std::string& type,
+              const std::string& key, archive::bytes_view wanted);
+
 } // namespace chainbase::inspect

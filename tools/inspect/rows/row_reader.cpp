@@ -410,19 +410,30 @@ const std::byte* row_reader::read_parts(const type_schema::key& key,
     return image_.data();
 }
 
+void require_parts(const type_schema& schema, const type_schema::key& key, std::size_t parts) {
+    const std::size_t all = key.parts.size();
+    if (parts > all)
+        throw usage_error(fmt::format("{}.{} has {} part{}, {} were given", schema.name, key.name,
+                                      all, all == 1 ? "" : "s", parts));
+}
+
 rows::probe probe_of(const type_schema& schema, const type_schema::key& key,
                      const std::vector<std::string>& words, const rows::buffer_source& of_state) {
-    const std::size_t parts = key.parts.size();
-    if (words.size() > parts)
-        throw usage_error(fmt::format("{}.{} has {} part{}, {} were given", schema.name, key.name,
-                                      parts, parts == 1 ? "" : "s", words.size()));
-    const rows::key_reader known(schema, key, of_state);
-    if (words.size() > known.parts())
-        throw usage_error(fmt::format("{}.{} cannot be searched in: {}, which only the program "
-                                      "that wrote the state understands",
-                                      schema.name, key.name, known.why_no_order()));
+    require_parts(schema, key, words.size());
     row_reader reader(schema);
-    return {schema, key, {reader.read_parts(key, words), reader}, of_state, words.size()};
+    return probe_of(schema, key, {reader.read_parts(key, words), reader}, words.size(), of_state);
+}
+
+rows::probe probe_of(const type_schema& schema, const type_schema::key& key,
+                     rows::probe::source values, std::size_t parts,
+                     const rows::buffer_source& of_state) {
+    require_parts(schema, key, parts);
+    rows::probe made(schema, key, values, of_state, parts);
+    if (made.parts() == parts) return made;
+    const rows::key_reader known(schema, key, of_state);
+    throw usage_error(fmt::format("{}.{} cannot be searched in: {}, which only the program "
+                                  "that wrote the state understands",
+                                  schema.name, key.name, known.why_no_order()));
 }
 
 } // namespace chainbase::inspect

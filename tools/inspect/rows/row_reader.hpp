@@ -66,5 +66,11 @@ private:
 [[nodiscard]] rows::probe probe_of(const type_schema& schema, const type_schema::key& key,
                                    const std::vector<std::string>& words,
                                    const rows::buffer_source& of_state);
+/// The same of an object of which the first `parts` parts of the key are set.
+[[nodiscard]] rows::probe probe_of(const type_schema& schema, const type_schema::key& key,
+                                   rows::probe::source values, std::size_t parts,
+                                   const rows::buffer_source& of_state);
+/// Throws usage_error when the key has not so many parts.
+void require_parts(const type_schema& schema, const type_schema::key& key, std::size_t parts);
 
 } // namespace chainbase::inspect

@@ -38,7 +38,13 @@ public:
     /// Whether give_back() is to be called, which no turn may be taken during.
     [[nodiscard]] virtual bool is_large() const { return false; }
     virtual void give_back() {}
+    /// Whether a turn reads the newest block.
+    [[nodiscard]] virtual bool is_newest() const { return true; }
+    /// Moves on to the newest block, which no turn may be taken during. Returns whether it could.
+    [[nodiscard]] virtual bool move_on() { return false; }
     [[nodiscard]] virtual std::vector<type> types() const = 0;
+    /// One of them; nothing when there is none of that name.
+    [[nodiscard]] virtual std::optional<type> type_called(const std::string& name) const = 0;
     [[nodiscard]] virtual const rows::buffer_source& buffers() const = 0;
     [[nodiscard]] virtual std::int64_t revision() const = 0;
     [[nodiscard]] virtual std::uint64_t changes() const = 0;
@@ -54,14 +60,21 @@ protected:
             all.push_back(one.get());
         return all;
     }
+    static type type_of(const type_schema& schema, const auto& of) {
+        return {&schema, of.objects.get(), of.ids.get(), addresses_of(of.tables),
+                addresses_of(of.btrees)};
+    }
     static std::vector<type> types_of(const mapped_segment& memory) {
         std::vector<type> all;
-        for (std::size_t t = 0; t < memory.windows().size(); ++t) {
-            const type_windows& one = *memory.windows()[t];
-            all.push_back({&memory.types().entries()[t].schema, one.objects.get(), one.ids.get(),
-                           addresses_of(one.tables), addresses_of(one.btrees)});
-        }
+        for (std::size_t t = 0; t < memory.windows().size(); ++t)
+            all.push_back(type_of(memory.types().entries()[t].schema, *memory.windows()[t]));
         return all;
+    }
+    static std::optional<type> type_called(const std::string& name, const mapped_segment& memory) {
+        for (std::size_t t = 0; t < memory.windows().size(); ++t)
+            if (memory.types().entries()[t].schema.name == name)
+                return type_of(memory.types().entries()[t].schema, *memory.windows()[t]);
+        return std::nullopt;
     }
     static rows::segment_buffers::files files_of(const mapped_segment& memory) {
         rows::segment_buffers::files files{};
@@ -101,6 +114,9 @@ public:
         return true;
     }
     [[nodiscard]] std::vector<type> types() const override { return types_of(memory_); }
+    [[nodiscard]] std::optional<type> type_called(const std::string& name) const override {
+        return mapped::type_called(name, memory_);
+    }
     [[nodiscard]] const rows::buffer_source& buffers() const override { return buffers_; }
     [[nodiscard]] std::int64_t revision() const override { return state_.revision(); }
     [[nodiscard]] std::uint64_t changes() const override { return memory_.words().sequence; }
@@ -140,6 +156,7 @@ public:
         }
     }
     bool read(const std::function<void()>& look) override {
+        snapshot_pages::install_handler(); // an interpreter may have one of its own, too
         try {
             look();
         } catch (...) {
@@ -152,7 +169,18 @@ public:
         return memory_->pages().page_bytes() > most_bytes;
     }
     void give_back() override { memory_->pages().give_back(); }
+    [[nodiscard]] bool is_newest() const override { return memory_->is_newest(); }
+    [[nodiscard]] bool move_on() override {
+        try {
+            return !is_over() && memory_->renew(most_bytes);
+        } catch (const error&) {
+            return false;
+        }
+    }
     [[nodiscard]] std::vector<type> types() const override { return types_of(*memory_); }
+    [[nodiscard]] std::optional<type> type_called(const std::string& name) const override {
+        return mapped::type_called(name, *memory_);
+    }
     [[nodiscard]] const rows::buffer_source& buffers() const override { return buffers_; }
     [[nodiscard]] std::int64_t revision() const override { return memory_->block().revision; }
     [[nodiscard]] std::uint64_t changes() const override { return 0; }
@@ -184,9 +212,13 @@ public:
     [[nodiscard]] std::vector<type> types() const override {
         std::vector<type> all;
         for (const check::mapped_state::type& one : state_.types())
-            all.push_back({one.schema, one.objects.get(), one.ids.get(), addresses_of(one.tables),
-                           addresses_of(one.btrees)});
+            all.push_back(type_of(*one.schema, one));
         return all;
+    }
+    [[nodiscard]] std::optional<type> type_called(const std::string& name) const override {
+        for (const check::mapped_state::type& one : state_.types())
+            if (one.schema->name == name) return type_of(*one.schema, one);
+        return std::nullopt;
     }
     [[nodiscard]] const rows::buffer_source& buffers() const override { return buffers_; }
     [[nodiscard]] std::int64_t revision() const override { return state_.log().revision; }
@@ -278,12 +310,19 @@ void row_source::take_turn(const std::function<void()>& look) {
     }
 }
 
+void row_source::to_newest_block() {
+    const std::lock_guard next(begin_mutex_);
+    if (mapped_->is_newest()) return;
+    const std::unique_lock alone(turns_);
+    if (!mapped_->move_on()) mapped_ = open(/*with_snapshots=*/true);
+    is_rolled_back_ = mapped_->is_rolled_back();
+    ++openings_;
+}
+
 /// The catalogue moves when a type is added.
 const type_schema* row_source::kept(const type_schema& schema) {
     const std::lock_guard alone(schemas_mutex_);
-    const auto known = std::find_if(schemas_.begin(), schemas_.end(), [&](const type_schema& one) {
-        return one.name == schema.name;
-    });
+    const auto known = std::find(schemas_.begin(), schemas_.end(), schema);
     if (known != schemas_.end()) return &*known;
     return &schemas_.emplace_back(schema);
 }
@@ -296,19 +335,16 @@ std::vector<const type_schema*> row_source::types() {
 }
 
 bool row_source::has(const std::string& type) const {
-    const std::vector<mapped::type> all = mapped_->types();
-    return std::ranges::any_of(all,
-                               [&](const mapped::type& one) { return one.schema->name == type; });
+    return mapped_->type_called(type).has_value();
 }
 
 rows::type_rows row_source::of(const std::string& type) {
+    if (auto one = mapped_->type_called(type))
+        return rows::type_rows({kept(*one->schema), one->objects, one->ids, std::move(one->tables),
+                                std::move(one->btrees), buffers_.get()});
     std::string known;
-    for (mapped::type& one : mapped_->types()) {
-        if (one.schema->name == type)
-            return rows::type_rows({kept(*one.schema), one.objects, one.ids, std::move(one.tables),
-                                    std::move(one.btrees), buffers_.get()});
+    for (const mapped::type& one : mapped_->types())
         known += (known.empty() ? "" : ", ") + one.schema->name;
-    }
     throw usage_error(state_.string() + " has no type \"" + type + "\"; it has " +
                       (known.empty() ? "none" : known));
 }

@@ -51,6 +51,9 @@ public:
 
     /// Takes a turn to read it.
     [[nodiscard]] std::int64_t current_revision();
+    /// Later turns read a block that is at least as new as the newest one now, where they else go
+    /// on with the block of the first. Throws what the constructor throws.
+    void to_newest_block();
 
     /// @name In a turn, or after one, about it, if one thread takes them
     /// @{
@@ -58,8 +61,9 @@ public:
     [[nodiscard]] std::vector<const type_schema*> types();
     /// Whether there is a type of this name.
     [[nodiscard]] bool has(const std::string& type) const;
-    /// The objects of a type. Throws usage_error listing the types when there is none of that name;
-    /// damaged_error.
+    /// The objects of a type. Its schema is another one than before, at another address, when the
+    /// state was made anew with another layout. Throws usage_error listing the types when there is
+    /// none of that name; damaged_error.
     [[nodiscard]] rows::type_rows of(const std::string& type);
     [[nodiscard]] std::int64_t revision() const;
     /// What two turns read belongs to one moment if this is the same, and even, in both.
