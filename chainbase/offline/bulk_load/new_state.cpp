@@ -9,9 +9,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
+#include <compare>
 #include <cstring>
+#include <future>
 #include <utility>
 
 namespace chainbase::bulk_load {
@@ -146,29 +147,26 @@ slot_number object_loader::slot_of(std::uint32_t id, const char* key) const {
     return slot;
 }
 
-/// Most pairs are put in order by 32 bits of their keys, without a look at the objects.
+namespace {
+
+/// An object with leading bits of its key, by which most pairs are put in order without a look at
+/// the objects.
+struct to_sort {
+    std::uint64_t bits;
+    slot_number slot;
+};
+
+/// In two threads.
 template <typename Less>
-std::vector<slot_number> object_loader::by_leading_bits(const rows::key_reader& key,
-                                                        Less is_less) const {
-    std::uint64_t least = UINT64_MAX;
-    std::uint64_t most = 0;
-    for (slot_number slot = 1; slot < end_; ++slot) {
-        const std::uint64_t bits = key.leading_bits(value(slot));
-        least = std::min(least, bits);
-        most = std::max(most, bits);
-    }
-    const int left_out = std::max(0, static_cast<int>(std::bit_width(most - least)) - 32);
-    std::vector<std::uint64_t> all; // bits, then the slot
-    all.reserve(objects());
-    for (slot_number slot = 1; slot < end_; ++slot)
-        all.push_back((key.leading_bits(value(slot)) - least) >> left_out << 32 | slot);
-    std::sort(all.begin(), all.end(), [&](std::uint64_t a, std::uint64_t b) {
-        return a >> 32 != b >> 32
-                   ? a < b
-                   : is_less(static_cast<slot_number>(a), static_cast<slot_number>(b));
-    });
-    return {all.begin(), all.end()};
+void sort_in_halves(std::vector<to_sort>& all, const Less& is_less) {
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+    auto second = std::async(std::launch::async, [&] { std::sort(middle, all.end(), is_less); });
+    std::sort(all.begin(), middle, is_less);
+    second.get();
+    std::inplace_merge(all.begin(), middle, all.end(), is_less);
 }
+
+} // namespace
 
 std::vector<slot_number> object_loader::sorted(const type_schema::key& of, bool is_unique) const {
     if (objects() == 0) return {}; // also of a key that only the program knows
@@ -177,18 +175,32 @@ std::vector<slot_number> object_loader::sorted(const type_schema::key& of, bool 
         throw usage_error(fmt::format("{}.{} cannot be put in order: {}, which only the program "
                                       "that knows the type understands",
                                       schema_.name, of.name, key.why_no_order()));
-    std::vector<slot_number> order = by_leading_bits(key, [&](slot_number a, slot_number b) {
-        const auto found = key.compare(value(a), value(b));
-        return found && *found != 0 ? *found < 0 : id(a) < id(b);
+    std::vector<to_sort> all;
+    all.reserve(objects());
+    for (slot_number slot = 1; slot < end_; ++slot)
+        all.push_back({key.leading_bits(value(slot)), slot});
+    // Nothing where bits differ, or the order is unknown.
+    const auto compare = [&](const to_sort& a, const to_sort& b) {
+        return a.bits == b.bits ? key.compare(value(a.slot), value(b.slot)) : std::nullopt;
+    };
+    sort_in_halves(all, [&](const to_sort& a, const to_sort& b) {
+        if (a.bits != b.bits) return a.bits < b.bits;
+        const auto found = compare(a, b);
+        return found && *found != 0 ? *found < 0 : id(a.slot) < id(b.slot);
     });
     const auto same =
-        std::adjacent_find(order.begin(), order.end(), [&](slot_number a, slot_number b) {
-            const auto found = key.compare(value(a), value(b));
+        std::adjacent_find(all.begin(), all.end(), [&](const to_sort& a, const to_sort& b) {
+            const auto found = compare(a, b);
             return is_unique && found && *found == 0;
         });
-    if (same != order.end())
+    if (same != all.end())
         throw duplicate_key_error(fmt::format("{}.{}: objects {} and {} have the same key",
-                                              schema_.name, of.name, id(*same), id(*(same + 1))));
+                                              schema_.name, of.name, id(same->slot),
+                                              id((same + 1)->slot)));
+    std::vector<slot_number> order;
+    order.reserve(all.size());
+    for (const to_sort& one : all)
+        order.push_back(one.slot);
     return order;
 }
 

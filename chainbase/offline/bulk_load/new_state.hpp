@@ -66,9 +66,6 @@ private:
     /// All slots in the order of a key.
     [[nodiscard]] std::vector<slot_number> order_of(const type_schema::key& key, bool is_unique,
                                                     const key_orders& orders) const;
-    template <typename Less>
-    [[nodiscard]] std::vector<slot_number> by_leading_bits(const rows::key_reader& key,
-                                                           Less is_less) const;
     [[nodiscard]] std::vector<slot_number> sorted(const type_schema::key& of, bool is_unique) const;
     [[nodiscard]] std::vector<slot_number> ordered(const type_schema::key& of,
                                                    const std::vector<std::uint32_t>& ids) const;
