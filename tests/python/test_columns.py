@@ -12,7 +12,7 @@ numpy = pytest.importorskip("numpy")
 
 @pytest.fixture(scope="module")
 def states(session_scratch, samples):
-    kinds = session_scratch / "every_kind"
+    kinds = session_scratch / "kinds in columns"
     program("every_kind")(kinds, "session", "fill 15", "push", "commit")
     return {"every_kind": kinds, **{what: samples(what) for what in
                                     ("sample", "fields", "many", "notes.rocksdb", "notes.memory")}}
@@ -290,10 +290,17 @@ def test_pyarrow_reads_a_table(states):
     pyarrow = pytest.importorskip("pyarrow")
     with chainbase.open(states["fields"]) as state:
         table = state["everything"]
-        read = pyarrow.table(table)
+        read = pyarrow.table(table.arrow(texts="binary"))
         read.validate(full=True)
         assert read.column("id").to_pylist() == [row.id for row in table]
-        assert read.column("text").to_pylist() == [row.text for row in table]
+        assert read.column("numbers").to_pylist() == [list(row.numbers) for row in table]
+        assert read.column("prices").to_pylist() == [[one.asdict() for one in row.prices] for row in table]
+        with pytest.raises(OSError, match="no UTF-8; read texts as bytes"):
+            pyarrow.table(table)
+    with chainbase.open(states["sample"]) as state:
+        read = pyarrow.table(state["post"])
+        read.validate(full=True)
+        assert read.column("body").to_pylist() == [row.body for row in state["post"]]
 
 
 def test_pandas_and_parquet(states, scratch):
@@ -314,7 +321,7 @@ def test_duckdb(states):
         accounts = state["account"]
         relation = accounts.to_duckdb(connection, "account s")
         assert len(relation.fetchall()) == len(accounts)
-        most = connection.sql('select max(balance) from "account s"').fetchone()[0]
+        most = connection.sql('select max(balance) from "account s"').fetchall()[0][0]
         assert most == max(row.balance for row in accounts)
 
 
