@@ -2,7 +2,7 @@
 # Installs what a bare Debian 12 lacks to build, test and run chainbase. Not interactive; does
 # nothing when everything is installed.
 #
-#     tools/setup.sh [--browser | --arm64 | --notebook]
+#     tools/setup.sh [--browser | --arm64 | --notebook | --packages]
 #
 #     --browser  also what the test of the inspector's web page needs: Chromium with its
 #                dependencies, about 120 MB to download and 370 MB on disk
@@ -10,6 +10,8 @@
 #                120 MB to download and 590 MB on disk
 #     --notebook also what tools/python/steem-2016.ipynb draws with: Matplotlib, about 30 MB to
 #                download and 120 MB on disk
+#     --packages also what tools/packages/build.sh and tests/packages.sh need: tools that check
+#                packages and make bare systems to install them in, about 30 MB to download
 set -euo pipefail
 
 packages=(
@@ -25,16 +27,19 @@ case ${1:-} in
 --browser) packages+=(chromium chromium-driver) ;;
 --arm64) packages+=(g++-aarch64-linux-gnu qemu-user-static) ;;
 --notebook) packages+=(python3-matplotlib) ;;
+--packages) packages+=(lintian mmdebstrap arch-test debian-archive-keyring dpkg-dev systemd) ;;
 *)
-    echo "setup: no option \"$1\"; there are --browser, --arm64 and --notebook" >&2
+    echo "setup: no option \"$1\"; there are --browser, --arm64, --notebook and --packages" >&2
     exit 2
     ;;
 esac
 
+# A package of another machine does not count.
+native=$(dpkg --print-architecture)
 missing=()
 for package in "${packages[@]}"; do
-    status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
-    [ "$status" = installed ] || missing+=("$package")
+    dpkg-query -W -f='${db:Status-Status} ${Architecture}\n' "$package" 2>/dev/null |
+        grep -qxE "installed ($native|all)" || missing+=("$package")
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
