@@ -99,10 +99,11 @@ private:
         if (name == "f32") return value_type{kind::floating, true, 4, 4, {}};
         if (name == "f64") return value_type{kind::floating, true, 8, 8, {}};
         if (name == "shared_string") return value_type{kind::text, false, 8, 8, {}};
-        for (const std::uint32_t bytes : {1U, 2U, 4U, 8U, 16U})
-            for (const char sign : {'u', 'i'})
-                if (name == sign + std::to_string(8 * bytes))
-                    return value_type{kind::number, sign == 'i', bytes, bytes, {}};
+        constexpr std::pair<std::string_view, std::uint32_t> integers[] = {
+            {"8", 1}, {"16", 2}, {"32", 4}, {"64", 8}, {"128", 16}};
+        for (const auto& [bits, bytes] : integers)
+            if ((name.starts_with('u') || name.starts_with('i')) && name.substr(1) == bits)
+                return value_type{kind::number, name.front() == 'i', bytes, bytes, {}};
         if (const auto length = between(name, "fixed_string<"))
             return value_type{kind::fixed_text, false, *length, 8, {}};
         if (const auto length = between(name, "bytes<"))

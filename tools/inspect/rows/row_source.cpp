@@ -102,7 +102,14 @@ public:
         state_.with_read_lock([] {}); // which refuses what a dead writer left
     }
 
+    /// Looks for a writer once in a millisecond, since that takes longer than a turn: until then
+    /// turns hold it up, as the first one does.
     [[nodiscard]] bool is_over() const override {
+        using std::chrono::steady_clock;
+        const auto now = steady_clock::now().time_since_epoch().count();
+        if (now < next_look_.load(std::memory_order_relaxed)) return false;
+        constexpr auto between = std::chrono::milliseconds(1);
+        next_look_ = now + std::chrono::duration_cast<steady_clock::duration>(between).count();
         return (!is_beside_writer_ || lasts_.is_over()) && has_writer(state_.state());
     }
     bool read(const std::function<void()>& look) override {
@@ -133,6 +140,7 @@ private:
     }
 
     bool is_beside_writer_;
+    mutable std::atomic<std::chrono::steady_clock::rep> next_look_{0};
     patience lasts_;
     database state_;
     const segment& memory_;
