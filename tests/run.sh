@@ -113,6 +113,9 @@ engine_tests="^($(IFS='|' && echo "${engine[*]}")):"
 
 # Without a browser only the test of the web page is skipped.
 tools/setup.sh --browser || echo "run.sh: the web page is not tested in a browser" >&2
+if [ $tier = all ]; then
+    tools/setup.sh --notebook || echo "run.sh: the notebook is not run" >&2
+fi
 run release
 if [ $soak = yes ]; then
     said=passed

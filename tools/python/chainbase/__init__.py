@@ -202,7 +202,7 @@ class Table:
     `len(table)` and iteration are of the objects in memory, by id.
     """
 
-    def __init__(self, of: _chainbase.Table, state: State | Block):
+    def __init__(self, of: _chainbase.Table, state: _Readable):
         self._of = of
         self._state = state
         its = of.schema()
