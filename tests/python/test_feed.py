@@ -10,7 +10,7 @@ from segment import make
 
 @pytest.fixture
 def node(driver, inspect, scratch, seed):
-    return forked_node(driver, inspect, scratch, seed, 300)
+    return forked_node(driver, inspect, scratch, seed, 100)
 
 
 def apply(entry, objects):

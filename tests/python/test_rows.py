@@ -30,12 +30,13 @@ def require_all_keys(inspect, state):
             printed = rows_of(inspect, state, name)
             require_same(printed, table)
             assert len(table) == len(printed)
-            require_same(printed[::-1], table.range(reverse=True))
+            by_id = {row.id: row for row in table}
+            assert list(table.range(reverse=True)) == list(by_id.values())[::-1]
             for key in table.keys.values():
                 if key.is_ordered:
-                    in_order = rows_of(inspect, state, name, key.name)
-                    require_same(in_order, table.range(key.name))
-                    require_same(in_order[::-1], table.range(key.name, reverse=True))
+                    in_order = [by_id[one["id"]] for one in rows_of(inspect, state, name, key.name)]
+                    assert list(table.range(key.name)) == in_order
+                    assert list(table.range(key.name, reverse=True)) == in_order[::-1]
                 require_finds(table, key)
 
 
