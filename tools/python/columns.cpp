@@ -15,10 +15,10 @@ using value_kind = rows::value_type::kind;
 
 // --- growing_bytes ---
 
-void growing_bytes::reserve(std::size_t bytes) {
+void growing_bytes::reserve(std::size_t bytes) noexcept {
     if (bytes <= room_) return;
     auto* const moved = static_cast<std::byte*>(std::realloc(bytes_.get(), bytes));
-    if (!moved) throw std::bad_alloc();
+    if (!moved) return;
     static_cast<void>(bytes_.release());
     bytes_.reset(moved);
     room_ = bytes;
@@ -26,6 +26,7 @@ void growing_bytes::reserve(std::size_t bytes) {
 
 std::byte* growing_bytes::extend(std::size_t more) {
     if (room_ - size_ < more) reserve(std::max(size_ + more, 2 * room_));
+    if (room_ - size_ < more) throw std::bad_alloc();
     std::byte* const begin = bytes_.get() + size_;
     size_ += more;
     return begin;
@@ -239,7 +240,6 @@ void column::truncate(std::size_t rows) noexcept {
 
 void column::reserve(std::size_t rows) {
     if (what_ == kind::fixed) values_.reserve(rows * width_);
-    if (what_ == kind::text || what_ == kind::list) offsets_.reserve(rows + 1);
     if (what_ == kind::array) children_[0].reserve(rows * count_);
 }
 

@@ -31,7 +31,8 @@ public:
     std::byte* extend(std::size_t more);
     void append(const std::byte* from, std::size_t bytes);
     void shorten(std::size_t to) noexcept { size_ = to; }
-    void reserve(std::size_t bytes);
+    /// Makes room for so many, if there is.
+    void reserve(std::size_t bytes) noexcept;
     /// What was appended; nothing is left.
     [[nodiscard]] owned release() noexcept;
 

@@ -376,6 +376,23 @@ private:
     row_maker rows_;
 };
 
+/// What one thread at a time may use, also where Python lets another one run meanwhile.
+class for_one_thread {
+public:
+    /// Requires the GIL. Throws usage_error when another thread is in it.
+    explicit for_one_thread(bool& is_busy) : is_busy_(is_busy) {
+        if (is_busy)
+            throw usage_error("two threads use one iterator or feed at once; make one for each");
+        is_busy = true;
+    }
+    ~for_one_thread() { is_busy_ = false; }
+    for_one_thread(const for_one_thread&) = delete;
+    for_one_thread& operator=(const for_one_thread&) = delete;
+
+private:
+    bool& is_busy_;
+};
+
 /// An iterator over rows.
 class bound_rows {
 public:
@@ -383,29 +400,21 @@ public:
         : table_(std::move(of)), from_(std::move(from)) {}
 
     [[nodiscard]] py::object next() {
-        if (is_reading_) throw usage_error("two threads use one iterator; make one for each");
+        const for_one_thread alone(is_busy_);
         if (at_ == batch_.size() && !read()) throw py::stop_iteration();
         return table_->row(batch_[at_++]);
     }
 
 private:
-    /// The GIL guards `is_reading_`.
     bool read() {
         if (is_over_) return false;
         if (table_->in().in()->is_closed())
             throw usage_error(table_->in().in()->name() + ": was closed; open it again");
         at_ = 0;
-        is_reading_ = true;
-        try {
-            const without_gil others;
-            is_over_ = !from_->next(batch_);
-        } catch (...) {
-            is_reading_ = false;
-            is_over_ = true;
-            batch_.clear();
-            throw;
-        }
-        is_reading_ = false;
+        batch_.clear();
+        is_over_ = true; // also after an exception
+        const without_gil others;
+        is_over_ = !from_->next(batch_);
         return !is_over_;
     }
 
@@ -413,7 +422,7 @@ private:
     std::unique_ptr<row_stream> from_;
     record_batch batch_;
     std::size_t at_ = 0;
-    bool is_reading_ = false;
+    bool is_busy_ = false;
     bool is_over_ = false;
 };
 
@@ -492,6 +501,7 @@ public:
     /// (kind, revision, serial, ((type, id, kind, before, after), ...), {type: next id}); None:
     /// there is none yet.
     [[nodiscard]] py::object next() {
+        const for_one_thread alone(is_busy_);
         feed::entry one;
         std::vector<type_schema> types;
         bool is_there = false;
@@ -538,6 +548,7 @@ private:
     py::object class_of_;
     std::vector<std::unique_ptr<row_maker>> rows_; ///< by number of the type
     std::vector<std::string> names_;
+    bool is_busy_ = false;
 };
 
 template <typename Use>

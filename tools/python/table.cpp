@@ -200,7 +200,7 @@ private:
             const std::uint64_t end = of.slots().next_id();
             if (rows_ == 0)
                 for (column& one : all)
-                    one.reserve(std::min<std::size_t>(most_rows, of.slots().live()));
+                    one.reserve(std::min<std::size_t>({most_rows, of.slots().live(), end}));
             const auto until = clock::now() + inspect::row_source::slice;
             while (next < end && rows_ < most_rows && clock::now() < until)
                 next = read_some(of, all, next, std::min(at_once, most_rows - rows_));
