@@ -213,31 +213,6 @@ void column::append(std::span<const std::byte* const> objects, const rows::buffe
         append_one(object + offset_, buffers);
 }
 
-/// Also after an exception in the middle of a value, when children may have more.
-void column::truncate(std::size_t rows) noexcept {
-    rows_ = rows;
-    switch (what_) {
-    case kind::fixed:
-        values_.shorten(rows * width_);
-        break;
-    case kind::text:
-        offsets_.resize(rows + 1);
-        values_.shorten(static_cast<std::size_t>(offsets_.back()));
-        break;
-    case kind::list:
-        offsets_.resize(rows + 1);
-        children_[0].truncate(static_cast<std::size_t>(offsets_.back()));
-        break;
-    case kind::array:
-        children_[0].truncate(rows * count_);
-        break;
-    case kind::structure:
-        for (column& one : children_)
-            one.truncate(rows);
-        break;
-    }
-}
-
 void column::reserve(std::size_t rows) {
     if (what_ == kind::fixed) values_.reserve(rows * width_);
     if (what_ == kind::array) children_[0].reserve(rows * count_);

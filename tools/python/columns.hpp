@@ -30,7 +30,6 @@ public:
     /// is undefined. Throws std::bad_alloc.
     std::byte* extend(std::size_t more);
     void append(const std::byte* from, std::size_t bytes);
-    void shorten(std::size_t to) noexcept { size_ = to; }
     /// Makes room for so many, if there is.
     void reserve(std::size_t bytes) noexcept;
     /// What was appended; nothing is left.
@@ -71,10 +70,8 @@ public:
     [[nodiscard]] static column together(std::vector<column> members);
 
     /// Appends the values of objects. Throws damaged_error naming the column when a text or a
-    /// vector is in no buffer; then truncate() it.
+    /// vector is in no buffer; then they are of no use any more.
     void append(std::span<const std::byte* const> objects, const rows::buffer_source& buffers);
-    /// Drops all but the first `rows` values.
-    void truncate(std::size_t rows) noexcept;
     /// Makes room for as many values, where that is known.
     void reserve(std::size_t rows);
 

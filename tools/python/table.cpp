@@ -187,37 +187,32 @@ private:
         return bytes;
     }
 
-    /// A turn that is called again begins where it began.
+    /// A turn is called again only when something could not be read as of the block.
     void read_turn(std::vector<column>& all, std::size_t most_rows) {
-        const std::size_t before = rows_;
-        std::uint64_t next = 0;
+        bool is_called = false;
         in_->take_turn([&] {
-            for (column& one : all)
-                one.truncate(before);
-            rows_ = before;
-            next = next_;
+            if (std::exchange(is_called, true)) throw inspect::state_changed{};
             const rows::type_rows of = rows_of(in_->source(), schema_);
             const std::uint64_t end = of.slots().next_id();
             if (rows_ == 0)
                 for (column& one : all)
                     one.reserve(std::min<std::size_t>({most_rows, of.slots().live(), end}));
             const auto until = clock::now() + inspect::row_source::slice;
-            while (next < end && rows_ < most_rows && clock::now() < until)
-                next = read_some(of, all, next, std::min(at_once, most_rows - rows_));
-            is_more_ = next < end;
+            while (next_ < end && rows_ < most_rows && clock::now() < until)
+                read_some(of, all, std::min(at_once, most_rows - rows_));
+            is_more_ = next_ < end;
         });
-        next_ = next;
         if (form_ == column::form::numpy) signals_.look(); // Arrow may call in any thread
     }
 
     /// Finds objects first, so that they are on their way from memory when they are copied.
-    std::uint64_t read_some(const rows::type_rows& of, std::vector<column>& all, std::uint64_t id,
-                            std::size_t most) {
+    void read_some(const rows::type_rows& of, std::vector<column>& all, std::size_t most) {
         std::array<const std::byte*, at_once> objects;
         std::size_t found = 0;
-        const std::uint64_t end = std::min<std::uint64_t>(of.slots().next_id(), id + 8 * at_once);
-        for (; id < end && found < most; ++id) {
-            const slot_number slot = of.slots().slot_of(static_cast<std::uint32_t>(id));
+        const std::uint64_t end =
+            std::min<std::uint64_t>(of.slots().next_id(), next_ + 8 * at_once);
+        for (; next_ < end && found < most; ++next_) {
+            const slot_number slot = of.slots().slot_of(static_cast<std::uint32_t>(next_));
             if (slot == 0) continue;
             objects[found] = of.slots().value(slot);
             __builtin_prefetch(objects[found++]);
@@ -225,7 +220,6 @@ private:
         for (column& one : all)
             one.append({objects.data(), found}, of.buffers());
         rows_ += found;
-        return id;
     }
 
     std::shared_ptr<opened::reading> in_;
