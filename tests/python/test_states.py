@@ -119,6 +119,23 @@ def test_each_call_reads_the_newest_block_and_a_block_stays(scratch):
         block.close()
 
 
+@pytest.mark.parametrize("kind", ("rocksdb", "memory"))
+def test_objects_that_leave_for_the_archive_meanwhile(sample, kind):
+    state = sample(f"notes.{kind}")
+    with Stay(state, "note", archive=kind) as writer, chainbase.open(state) as opened:
+        notes = opened["note"]
+        before = list(notes.range(archive=True))
+        assert notes.get(0) == before[0] and notes.get(0, archive=False) is None
+        at = len(notes)
+        for step in ("session", "retire 6 7", "push", "commit", "hand_over"):
+            writer.step(step)
+        assert len(notes) < at and notes.get(6, archive=False) is None
+        assert notes.get(6) == before[6]
+        assert notes["by_title", before[7].author, before[7].title] == before[7]
+        assert list(notes.range(archive=True)) == before
+        assert notes.columns(["weight"], archive=True)["weight"].tolist() == [row.weight for row in before]
+
+
 def test_the_writer_may_begin_and_end_meanwhile(scratch):
     state = scratch / "state"
     change(state, "account", "session", "create account 1000", "push", "commit")
