@@ -5,7 +5,7 @@ import time
 import chainbase
 import pytest
 from forked_nodes import forked_node
-from segment import make
+from segment import Segment, make
 
 
 @pytest.fixture
@@ -111,3 +111,12 @@ def test_proofs(inspect, samples):
     with chainbase.open(samples("sample")) as opened:
         with pytest.raises(chainbase.UsageError, match="keeps no state root"):
             opened.prove("account", 0)
+
+
+def test_objects_that_are_not_those_of_the_root_prove_nothing(sample):
+    state = sample("rooted")
+    segment = Segment(state)
+    segment.flip("account.objects", segment.value("account", 3) + 24)
+    with chainbase.open(state) as opened:
+        with pytest.raises(chainbase.DamagedError, match="not those that its root commits to"):
+            opened.prove("account", 3)

@@ -328,28 +328,33 @@ def test_threads_read_side_by_side(scratch):
 
 def test_one_iterator_in_two_threads_says_so_or_reads_each_row_once(scratch):
     state = scratch / "state"
-    change(state, "account", "session", "create account 20000", "push", "commit")
-    with chainbase.open(state) as opened:
-        rows, found, lock = iter(opened["account"]), [], threading.Lock()
+    change(state, "account", "session", "create account 2000", "push", "commit")
+    before, refused = sys.getswitchinterval(), []
+    sys.setswitchinterval(1e-6)
+    try:
+        with chainbase.open(state) as opened:
+            for _ in range(20):
+                rows, found = iter(opened["account"]), []
 
-        def read():
-            while True:
-                try:
-                    row = next(rows)
-                except StopIteration:
-                    return
-                except chainbase.UsageError as problem:
-                    assert "one iterator" in str(problem)
-                    continue
-                with lock:
-                    found.append(row.id)
+                def read():
+                    while True:
+                        try:
+                            found.append(next(rows).id)
+                        except StopIteration:
+                            return
+                        except chainbase.UsageError as problem:
+                            assert "one iterator" in str(problem)
+                            refused.append(problem)
 
-        threads = [threading.Thread(target=read) for _ in range(3)]
-        for one in threads:
-            one.start()
-        for one in threads:
-            one.join()
-    assert sorted(found) == list(range(20000))
+                threads = [threading.Thread(target=read) for _ in range(4)]
+                for one in threads:
+                    one.start()
+                for one in threads:
+                    one.join()
+                assert sorted(found) == list(range(2000))
+    finally:
+        sys.setswitchinterval(before)
+    assert refused
 
 
 def test_the_gil_is_free_during_a_scan(scratch):
