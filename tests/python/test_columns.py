@@ -286,55 +286,6 @@ def test_a_stream_that_is_not_read_is_released(states):
     del stream  # after the state
 
 
-# --- the readers of others ---
-
-
-def test_pyarrow_reads_a_table(states):
-    pyarrow = pytest.importorskip("pyarrow")
-    with chainbase.open(states["fields"]) as state:
-        table = state["everything"]
-        read = pyarrow.table(table.arrow(texts="binary"))
-        read.validate(full=True)
-        assert read.column("id").to_pylist() == [row.id for row in table]
-        assert read.column("numbers").to_pylist() == [list(row.numbers) for row in table]
-        assert read.column("prices").to_pylist() == [[one.asdict() for one in row.prices] for row in table]
-        with pytest.raises(OSError, match="no UTF-8; read texts as bytes"):
-            pyarrow.table(table)
-    with chainbase.open(states["sample"]) as state:
-        read = pyarrow.table(state["post"])
-        read.validate(full=True)
-        assert read.column("body").to_pylist() == [row.body for row in state["post"]]
-
-
-def test_pandas_and_parquet(states, scratch):
-    pytest.importorskip("pyarrow")
-    pandas = pytest.importorskip("pandas")
-    with chainbase.open(states["sample"]) as state:
-        accounts = state["account"]
-        frame = accounts.to_pandas(["id", "name", "balance"])
-        assert list(frame["balance"]) == [row.balance for row in accounts]
-        assert accounts.to_parquet(scratch / "accounts.parquet") == len(accounts)
-        assert len(pandas.read_parquet(scratch / "accounts.parquet")) == len(accounts)
-
-
-def test_duckdb(states):
-    pytest.importorskip("pyarrow")
-    duckdb = pytest.importorskip("duckdb")
-    with chainbase.open(states["sample"]) as state, duckdb.connect() as connection:
-        accounts = state["account"]
-        relation = accounts.to_duckdb(connection, "account s")
-        assert len(relation.fetchall()) == len(accounts)
-        most = connection.sql('select max(balance) from "account s"').fetchall()[0][0]
-        assert most == max(row.balance for row in accounts)
-
-
-def test_polars_reads_a_table(states):
-    polars = pytest.importorskip("polars")
-    with chainbase.open(states["sample"]) as state:
-        frame = polars.DataFrame(state["account"])
-        assert frame["balance"].to_list() == [row.balance for row in state["account"]]
-
-
 @pytest.mark.parametrize("wheel, call", (
     ("pyarrow", lambda table, folder: table.to_parquet(folder / "x")),
     ("pandas", lambda table, folder: table.to_pandas()),

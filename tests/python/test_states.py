@@ -329,7 +329,7 @@ def test_threads_read_side_by_side(scratch):
 def test_one_iterator_in_two_threads_says_so_or_reads_each_row_once(scratch):
     state = scratch / "state"
     change(state, "account", "session", "create account 2000", "push", "commit")
-    before, refused = sys.getswitchinterval(), []
+    before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         with chainbase.open(state) as opened:
@@ -344,7 +344,6 @@ def test_one_iterator_in_two_threads_says_so_or_reads_each_row_once(scratch):
                             return
                         except chainbase.UsageError as problem:
                             assert "one iterator" in str(problem)
-                            refused.append(problem)
 
                 threads = [threading.Thread(target=read) for _ in range(4)]
                 for one in threads:
@@ -354,7 +353,6 @@ def test_one_iterator_in_two_threads_says_so_or_reads_each_row_once(scratch):
                 assert sorted(found) == list(range(2000))
     finally:
         sys.setswitchinterval(before)
-    assert refused
 
 
 def test_the_gil_is_free_during_a_scan(scratch):

@@ -10,7 +10,6 @@
 #include <tools/python/table.hpp>
 #include <tools/python/values.hpp>
 
-#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -174,14 +173,22 @@ archive::bytes_view as_view(const py::bytes& bytes) {
 
 // --- columns as arrays ---
 
-py::dtype dtype_of(const rows::value_type& type) {
+/// What NumPy takes over by the buffer protocol, which is the same for all its versions.
+struct memory {
+    std::shared_ptr<void> owner;
+    void* bytes;
+    std::size_t size;
+};
+
+/// As numpy.dtype takes it.
+py::object dtype_of(const rows::value_type& type) {
     using kind = rows::value_type::kind;
     const auto named = [&](const char* letter) {
-        return py::dtype::from_args(py::str(letter + std::to_string(type.bytes)));
+        return py::str(letter + std::to_string(type.bytes));
     };
     switch (type.what) {
     case kind::boolean:
-        return py::dtype("?");
+        return py::str("?");
     case kind::floating:
         return named("f");
     case kind::fixed_text:
@@ -195,38 +202,38 @@ py::dtype dtype_of(const rows::value_type& type) {
     py::list halves;
     halves.append(py::make_tuple("low", "u8"));
     halves.append(py::make_tuple("high", type.is_signed ? "i8" : "u8"));
-    return py::dtype::from_args(halves);
+    return halves;
 }
 
-py::array array_of(std::vector<std::int64_t>&& numbers) {
-    auto kept = std::make_unique<std::vector<std::int64_t>>(std::move(numbers));
-    const py::capsule owner(kept.get(),
-                            [](void* of) { delete static_cast<std::vector<std::int64_t>*>(of); });
-    const auto& all = *kept.release();
-    return py::array_t<std::int64_t>(all.size(), all.data(), owner);
+py::object array_of(memory&& of, const py::object& type) {
+    const py::module_ numpy = py::module_::import("numpy");
+    if (of.size == 0) return numpy.attr("empty")(0, type);
+    return numpy.attr("frombuffer")(py::cast(std::move(of)), type);
 }
 
-py::array array_of(growing_bytes& values, const py::dtype& type, std::size_t count) {
-    if (count == 0) return {type, std::vector<py::ssize_t>{0}};
-    std::byte* const bytes = values.release().release();
-    const py::capsule owner(bytes, [](void* of) { std::free(of); });
-    return {type, {count}, {}, bytes, owner};
+py::object array_of(std::vector<std::int64_t>&& numbers) {
+    const auto kept = std::make_shared<std::vector<std::int64_t>>(std::move(numbers));
+    return array_of({kept, kept->data(), kept->size() * sizeof(std::int64_t)}, py::str("i8"));
+}
+
+py::object array_of(growing_bytes& values, const py::object& type) {
+    const std::size_t size = values.size();
+    const std::shared_ptr<std::byte> kept = values.release();
+    return array_of({kept, kept.get(), size}, type);
 }
 
 /// `ragged` makes an object of offsets, values and whether these are text.
 py::object array_of(column& of, const py::object& ragged) {
     switch (of.what()) {
-    case column::kind::text: {
-        const std::size_t bytes = of.values().size();
-        return ragged(array_of(std::move(of.offsets())),
-                      array_of(of.values(), py::dtype("u1"), bytes), of.is_text());
-    }
+    case column::kind::text:
+        return ragged(array_of(std::move(of.offsets())), array_of(of.values(), py::str("u1")),
+                      of.is_text());
     case column::kind::list:
         return ragged(array_of(std::move(of.offsets())), array_of(of.children()[0], ragged), false);
     case column::kind::array: {
         py::object values = array_of(of.children()[0], ragged);
         const std::size_t rows = of.rows();
-        if (py::isinstance<py::array>(values)) {
+        if (py::hasattr(values, "reshape")) {
             py::list shape;
             shape.append(rows);
             shape.append(of.count());
@@ -249,7 +256,7 @@ py::object array_of(column& of, const py::object& ragged) {
     case column::kind::fixed:
         break;
     }
-    return array_of(of.values(), dtype_of(of.type()), of.rows());
+    return array_of(of.values(), dtype_of(of.type()));
 }
 
 // --- tables ---
@@ -642,6 +649,12 @@ PYBIND11_MODULE(_chainbase, module) {
         .def("row", [](const bound_table& of, const py::bytes& record) {
             return of.row(as_view(record));
         });
+
+    py::class_<memory>(module, "Memory", py::buffer_protocol()).def_buffer([](memory& of) {
+        const auto size = static_cast<py::ssize_t>(of.size);
+        return py::buffer_info(of.bytes, 1, py::format_descriptor<std::uint8_t>::format(), 1,
+                               {size}, {1});
+    });
 
     py::class_<bound_rows>(module, "Rows")
         .def("__iter__", [](py::object self) { return self; })
