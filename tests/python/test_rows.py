@@ -15,7 +15,7 @@ SAMPLES = ("sample", "holes", "many", "fields", "notes.rocksdb", "notes.memory",
 def kinds(session_scratch):
     """A state of two types with every kind of member and key."""
     state = session_scratch / "every_kind"
-    program("every_kind")(state, "session", "fill 15", "push", "session", "change 3", "push", "commit")
+    program("every_kind")(state, "session", "fill 8", "push", "session", "change 3", "push", "commit")
     return state
 
 
