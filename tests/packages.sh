@@ -13,8 +13,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 case $#:${1:-} in
-0:) machine=amd64 options=() ;;
-1:--arm64) machine=arm64 options=(--arm64) ;;
+0:) machine=amd64 options=() made_for=(amd64 all) ;;
+1:--arm64) machine=arm64 options=(--arm64) made_for=(arm64) ;;
 *)
     echo "packages: no option \"$*\"; there is --arm64" >&2
     exit 2
@@ -72,17 +72,19 @@ tools/packages/build.sh "${options[@]}"
 end
 
 made=$PWD/build/packages
+packages=()
+for each in "${made_for[@]}"; do packages+=("$made"/*_"$each".deb); done
 if [ $machine = amd64 ]; then
     begin "the same bytes from another folder"
-    mkdir "$work/another"
+    mkdir -p "$work/in/another"
     archives=("$made"/chainbase-*.tar.xz)
     [ ${#archives[@]} = 1 ] || rm -v "${archives[@]}" # of an older version
-    tar -xf "${archives[0]}" -C "$work/another" --strip-components 1
-    (cd "$work/another" && GIT_CEILING_DIRECTORIES=$work tools/packages/build.sh >/dev/null)
-    for package in "$made"/*_{$machine,all}.deb; do
-        cmp "$package" "$work/another/build/packages/${package##*/}"
+    tar -xf "${archives[0]}" -C "$work/in/another" --strip-components 1
+    (cd "$work/in/another" && GIT_CEILING_DIRECTORIES=$work tools/packages/build.sh >/dev/null)
+    for package in "${packages[@]}"; do
+        cmp "$package" "$work/in/another/build/packages/${package##*/}"
     done
-    rm -rf "$work/another"
+    rm -rf "$work/in/another"
     end
 fi
 
@@ -126,7 +128,7 @@ mount -t proc proc "$root/proc"
 mount -t tmpfs tmpfs "$root/dev/shm"
 inside apt-get update -qq
 mkdir "$root/packages"
-cp "$made"/*_{$machine,all}.deb "$root/packages"
+cp "${packages[@]}" "$root/packages"
 end
 
 begin "the steps of the Containerfile"
@@ -279,13 +281,15 @@ inside sh -ec 'cd /usr/share/doc/libchainbase-dev/examples
     g++ /work/empty.cpp -o /work/empty $(pkg-config --cflags --libs chainbase-offline)'
 end
 
-begin "documentation"
-install "$(package chainbase-doc)"
-for page in README.md tools/tour.md chainbase/embedding.md html/index.html; do
-    [ -s "$root/usr/share/doc/chainbase-doc/$page" ] || [ -s "$root/usr/share/doc/chainbase-doc/$page.gz" ] ||
-        fail "no $page"
-done
-end
+if [ $machine = amd64 ]; then # the package is that of all machines
+    begin "documentation"
+    install "$(package chainbase-doc)"
+    for page in README.md tools/tour.md chainbase/embedding.md html/index.html; do
+        page=$root/usr/share/doc/chainbase-doc/$page
+        [ -s "$page" ] || fail "no $page"
+    done
+    end
+fi
 
 begin "the Python reader"
 if compgen -G "$root/packages/python3-chainbase_*" >/dev/null; then
@@ -305,7 +309,7 @@ else
 fi
 
 begin "nothing is left"
-inside sh -ec 'dpkg --purge $(dpkg-query -W -f="\${Package}\n" "*chainbase*" | grep -v ^chainbase-doc$) chainbase-doc' >/dev/null
+inside sh -ec 'dpkg --purge $(dpkg-query -W -f="\${Package}\n" "*chainbase*")' >/dev/null
 rm -rf "$root/work" "$root/var/lib/chainbase"
 inside apt-get purge -y -qq --autoremove curl ca-certificates man-db g++ cmake ninja-build pkgconf librocksdb-dev \
     libzstd-dev >"$work/apt.log" 2>&1

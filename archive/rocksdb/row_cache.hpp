@@ -6,7 +6,12 @@
 #include <archive/rocksdb/key.hpp>
 #include <archive/write_batch.hpp>
 
+#include <rocksdb/version.h>
+#if ROCKSDB_MAJOR >= 8
+#include <rocksdb/advanced_cache.h>
+#else
 #include <rocksdb/cache.h>
+#endif
 
 #include <array>
 #include <atomic>
@@ -82,8 +87,20 @@ private:
     std::array<std::byte, 2 * sizeof(std::uint32_t)> bytes_;
 };
 
-inline void destroy_cached_row(const rocksdb::Slice&, void* row) {
-    delete static_cast<byte_buffer*>(row);
+/// The cache owns `row` from here on, and destroys one that does not fit: nothing is lost but time.
+inline void put_cached_row(rocksdb::Cache& cache, const cache_key& key,
+                           std::unique_ptr<byte_buffer> row, std::size_t bytes) {
+#if ROCKSDB_MAJOR >= 8
+    static const rocksdb::Cache::CacheItemHelper kind(
+        rocksdb::CacheEntryRole::kMisc,
+        [](void* cached, rocksdb::MemoryAllocator*) { delete static_cast<byte_buffer*>(cached); });
+    cache.Insert(key, row.release(), &kind, bytes).PermitUncheckedError();
+#else
+    constexpr auto destroy = [](const rocksdb::Slice&, void* cached) {
+        delete static_cast<byte_buffer*>(cached);
+    };
+    cache.Insert(key, row.release(), bytes, destroy).PermitUncheckedError();
+#endif
 }
 
 /// Caches recently read rows individually, in the block cache: random lookups find them without
@@ -146,14 +163,12 @@ inline std::optional<pinned_row> rocksdb_row_cache::find(table_id table, std::ui
     return pinned_row(id, row, std::shared_ptr<const void>(&row, release));
 }
 
-// One that does not fit is destroyed by the cache; nothing is lost but time.
 inline void rocksdb_row_cache::remember(table_id table, std::uint32_t id, bytes_view row,
                                         std::uint64_t seen) const {
     auto copy = std::make_unique<byte_buffer>(row.begin(), row.end());
     unless_changed(seen, [&] {
-        const std::size_t bytes = row.size() + cache_entry_overhead;
-        cache_->Insert(cache_key(table, id), copy.release(), bytes, destroy_cached_row)
-            .PermitUncheckedError();
+        put_cached_row(*cache_, cache_key(table, id), std::move(copy),
+                       row.size() + cache_entry_overhead);
     });
 }
 

@@ -14,8 +14,8 @@ umask 022
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 case $#:${1:-} in
-0:) preset=packages machine=amd64 ;;
-1:--arm64) preset=packages-arm64 machine=arm64 ;;
+0:) preset=packages machine=amd64 made_for=(amd64 all) ;;
+1:--arm64) preset=packages-arm64 machine=arm64 made_for=(arm64) ;;
 *)
     echo "build: no option \"$*\"; there is --arm64" >&2
     exit 2
@@ -53,12 +53,15 @@ fi
 
 cd "$source"
 rm -rf "build/$preset"
-[ -e build/reference/html/index.html ] || tools/check.sh reference
+[ $machine = arm64 ] || [ -e build/reference/html/index.html ] || tools/check.sh reference
 tools/build.sh $preset
 made=$source/build/$preset/made
 "${run[@]}" cpack --config "build/$preset/CPackConfig.cmake" -B "$made" >&2
-rm -f "$to"/*_$machine.deb
-mv "$made"/*.deb "$to"
-cd "$to"
-lintian --fail-on error,warning --tag-display-limit 0 ./*_{$machine,all}.deb
-sha256sum ./*.deb ./*.tar.xz 2>/dev/null || true
+packages=()
+for each in "${made_for[@]}"; do
+    rm -f "$to"/*_"$each".deb
+    mv "$made"/*_"$each".deb "$to"
+    packages+=("$to"/*_"$each".deb)
+done
+lintian --fail-on error,warning --tag-display-limit 0 "${packages[@]}"
+(cd "$to" && sha256sum "${packages[@]##*/}")

@@ -25,6 +25,7 @@ while IFS= read -r option; do
     options+=("--aptopt=$option")
 done < <(apt-config dump | grep -E '^Acquire::(Check|http|https|ftp|Retries)' | grep -v '"";$')
 packages=$(IFS=, && echo "$*")
-sources | mmdebstrap --quiet --mode=root --variant=minbase --architectures="$machine" \
+# What it mounts in the folder ends with it, however it ends.
+sources | unshare --mount --propagation private mmdebstrap --quiet --mode=root --variant=minbase --architectures="$machine" \
     "${options[@]}" ${packages:+--include="$packages"} "$suite" "$folder" -
 touch "$folder/complete"
