@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Checks that no test can make: that every header compiles alone, that sources have no warnings,
 # that folders include only lower ones, that the code is formatted, that the README shows the
-# compiled examples, that the reference (build/reference/html) has no warnings, and that the root
-# holds no unexpected files.
+# compiled examples and the benches' page its raw results, that the reference
+# (build/reference/html) has no warnings, and that the root holds no unexpected files.
 #
 #     tools/check.sh [STEP...]     all steps without an argument
 #
@@ -135,6 +135,9 @@ readme() {
     grep -ohE '`[a-z_/]+\.(cpp|hpp|py|sh)`' tests/promises.md | tr -d '`' | sort -u |
         while IFS= read -r file; do [ -e "tests/$file" ] || printf '%s\n' "$file"; done |
         fail "tests/promises.md names tests that do not exist:" || failed=1
+    { tools/bench/report.py --check 2>&1 || true; } |
+        fail "the benches' page and raw results differ; tools/bench/report.py writes the page:" ||
+        failed=1
     return $failed
 }
 
