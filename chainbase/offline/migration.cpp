@@ -131,6 +131,7 @@ private:
         const auto& types = from.types().entries();
         for (std::size_t number = 0; number < types.size(); ++number) {
             const type_schema& schema = types[number].schema;
+            if (is_former_root(schema.name)) continue;
             if (to_.dropped_.contains(schema.name)) {
                 require_no_archive(schema.name);
                 continue;
@@ -146,22 +147,30 @@ private:
         }
     }
 
+    static bool is_of_root(const std::string& type) {
+        return type == state_root::recorded_root::type_name ||
+               type == state_root::committed_type::type_name;
+    }
+    /// The tree that 0.1.0 kept in the state: nothing reads it any more.
+    static bool is_former_root(const std::string& type) {
+        return type.starts_with("state_root.") && !is_of_root(type);
+    }
+
     void copy_type(const rows::type_rows& from, bulk_load::new_state& made) const {
         const change* const known = to_.of(from.schema().name);
         const bool is_same = !known || known->now == from.schema();
         bulk_load::object_loader loader = made.add_type(is_same ? from.schema() : known->now);
         // A root is of the records, which have the layouts: it is made anew.
-        const bool is_of_root = from.schema().name == state_root::recorded_root::type_name ||
-                                from.schema().name == state_root::committed_type::type_name;
-        if (is_same && !is_of_root)
+        const bool is_made_anew = is_of_root(from.schema().name);
+        if (is_same && !is_made_anew)
             loader.add_all(from);
         else if (!is_same)
             convert(from, *known, loader);
-        if (!is_of_root && loader.objects() != from.slots().live())
+        if (!is_made_anew && loader.objects() != from.slots().live())
             throw damaged_error(state_.string() + ": the ids of " + from.schema().name +
                                 " lead to fewer objects than it has, so nothing was changed; run "
                                 "chainbase-inspect check");
-        loader.finish(is_of_root ? 0 : from.slots().next_id(), orders(from, loader.schema()));
+        loader.finish(is_made_anew ? 0 : from.slots().next_id(), orders(from, loader.schema()));
     }
 
     void convert(const rows::type_rows& from, const change& how,

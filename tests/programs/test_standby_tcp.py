@@ -139,6 +139,67 @@ def test_one_that_took_over_is_no_copy_any_more(nodes, inspect):
     nodes.runs_to_the_end()
 
 
+def test_what_was_given_up_is_not_gone_on_with(nodes):
+    standby = nodes.standby("--peer", nodes.blocks.address)
+    killed(nodes.node)
+    took_over(standby)
+    killed(standby)
+    nodes.feed.interrupt(0)
+    (nodes.primary / "superseded").unlink()
+    nodes.start_node(nodes.block(nodes.copy))
+    nodes.start_feed()
+    for more in ((), ("--take-over", "ended"), ("--take-over", "never")):
+        nodes.driver(*nodes.call(*more), code=2).says("was given that again")
+    shutil.rmtree(nodes.copy)
+    shutil.rmtree(f"{nodes.copy}.feed")
+    for more in ((), ("--take-over", "never")):  # of the old snapshot, from before the take-over
+        nodes.driver(*nodes.call(*more), code=1).says("was given that again")
+    assert nodes.node.is_running and not (nodes.primary / "superseded").exists()
+
+
+def test_a_server_that_is_killed_before_the_mark_leaves_one_writer(nodes):
+    wire = Wire(nodes.address)
+    standby = nodes.standby(at=wire.address)
+    nodes.reach(nodes.copy, 50)
+    wire.holds = True
+    killed(nodes.node)
+    does_not_take_over(standby)
+    killed(nodes.feed)
+    wire.holds = False
+    nodes.start_node(nodes.block(nodes.copy) + 5)  # nobody took its place
+    nodes.start_feed()
+    does_not_take_over(standby)
+    killed(nodes.node)
+    took_over(standby)
+    standby.wait(0)
+    nodes.feed.interrupt(0)
+    nodes.are_equal()
+
+
+def test_one_that_has_not_seen_the_writer_does_not_take_over(nodes):
+    nodes.standby().interrupt(0)
+    killed(nodes.node)
+    standby = nodes.driver.start(*nodes.call())
+    standby.wait_for('"event":"following"', timeout=60)
+    does_not_take_over(standby)
+
+
+def test_a_mark_without_an_end_of_the_feed_is_enough(nodes):
+    standby = nodes.standby()
+    nodes.reach(nodes.copy, 40)
+    killed(standby)
+    killed(nodes.node)
+    killed(nodes.feed)
+    (name,) = [one.name for one in (nodes.primary / "feed/cursors").glob("remote-standby-*")]
+    mark = nodes.primary / "superseded"
+    mark.touch(mode=0o600)
+    mark.write_text(f"the standby {name.removeprefix('remote-')} of another machine\n")
+    nodes.start_feed()
+    standby = nodes.driver.start(*nodes.call("--take-over", "never"))
+    took_over(standby)
+    standby.wait(0)
+
+
 def test_nobody_writes_the_former_state_while_its_server_runs(nodes):
     standby = nodes.standby("--peer", nodes.blocks.address)
     killed(nodes.node)
@@ -180,10 +241,10 @@ def test_of_two_standbys_one_takes_over(nodes):
 # --- the network ---
 
 class Wire:
-    """Between a standby and its server: `is_up`, `is_cut` now, at most `slow` bytes at once."""
+    """Between a standby and its server: `is_up`, `is_cut` now, at most `slow` bytes at once, `holds` small messages."""
 
     def __init__(self, to):
-        self.to, self.is_up, self.slow, self.open = to, True, None, []
+        self.to, self.is_up, self.slow, self.holds, self.open = to, True, None, False, []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
@@ -192,12 +253,15 @@ class Wire:
         while True:
             try:
                 one, _ = self.listener.accept()
-                if not self.is_up:
-                    one.close()
-                    continue
-                other = socket.create_connection(self.to.rsplit(":", 1))
             except OSError:
                 return
+            try:
+                other = socket.create_connection(self.to.rsplit(":", 1)) if self.is_up else None
+            except OSError:  # nobody listens there now
+                other = None
+            if not other:
+                one.close()
+                continue
             self.open += [one, other]
             for pair in ((one, other), (other, one)):
                 threading.Thread(target=self.pump, args=pair, daemon=True).start()
@@ -207,6 +271,8 @@ class Wire:
             while data := source.recv(self.slow or 1 << 16):
                 if self.slow:
                     time.sleep(0.002)
+                while self.holds and len(data) < 64:  # what the client says of the feed
+                    time.sleep(0.01)
                 to.sendall(data)
         except OSError:
             pass
@@ -292,7 +358,8 @@ class GivenFeed:
 
 
 class LateFeed(GivenFeed):
-    """Its writer was killed, and the second half comes late after the take-over."""
+    """Its writer was killed, the second half comes late after the take-over, and the server is killed before it could
+    mark the state."""
 
     def __call__(self, to, _count):
         place = self.begin(to)
@@ -304,7 +371,7 @@ class LateFeed(GivenFeed):
         self.tell(to, self.end, KEPT_OUT)
         time.sleep(0.5)
         self.give(to, half, self.end)
-        to.wait_for_end()
+        to.receive_until(FEED_KEEP)
 
 
 def flipped(file, place, content):
@@ -342,8 +409,13 @@ def test_it_takes_over_when_all_has_come(nodes):
     shutil.rmtree(f"{nodes.copy}.feed")
     with ScriptedPeer(LateFeed(nodes.primary, newest=nodes.block(nodes.primary))) as peer:
         standby = nodes.standby("--take-over", "ended", at=peer.address)
-        took_over(standby)
-        standby.wait(0)
+        does_not_take_over(standby, 2)
+        standby.interrupt(0)
+    assert nodes.block(nodes.copy) == nodes.block(nodes.primary)
+    nodes.start_feed()
+    standby = nodes.driver.start(*nodes.call("--take-over", "ended"))
+    took_over(standby)
+    standby.wait(0)
     nodes.are_equal()
 
 

@@ -58,7 +58,7 @@ open_options how_to_open(const state_options& state_settings) {
 open_options how_to_take_over(const state_options& state_settings, const std::string& chain,
                               migration& to_now) {
     open_options how = how_to_open(state_settings);
-    if (!state_settings.migrates) return how;
+    if (!state_settings.migrates.value_or(false)) return how;
     name_types(chain, to_now);
     how.migrate = &to_now.commit_all();
     return how;
@@ -98,14 +98,12 @@ struct chain_state::parts {
 
     parts(const std::filesystem::path& folder, const std::string& chain_, std::int64_t lag_,
           const state_options& state_settings)
-        : state(of_known_chain(folder, chain_), how_to_take_over(state_settings, chain_, to_now)),
+        : state(ready_to_open(folder, chain_, state_settings),
+                how_to_take_over(state_settings, chain_, to_now)),
           chain(chain_), decode(decoder_of(chain_)), lag(lag_) {
         try {
             const write_turn turn(state.memory());
-            identify();
-            state.add_type<applied_block>("applied_block");
-            require_archive(folder / "archive");
-            rows = archive::open_archive(state, folder / "archive", state_settings.archive);
+            rows = archive_of(state, chain, state_settings);
             model = make_chain_model(chain, state, *rows);
             root = chain_root::open(state, *model, state_settings.root);
             is_root_to_go = state_settings.root.is_none();
@@ -117,7 +115,9 @@ struct chain_state::parts {
                                 feed::writer_options{.most_bytes = state_settings.feed_bytes});
         } catch (const schema_error& problem) {
             leave(state);
-            throw schema_error(std::string(problem.what()) + "; --migrate does the second");
+            throw schema_error(problem.what() + std::string(state_settings.migrates == false
+                                                                ? "; --migrate does the second"
+                                                                : ""));
         } catch (...) {
             leave(state);
             throw;
@@ -142,29 +142,50 @@ struct chain_state::parts {
             state.abandon();
     }
 
-    /// Refuses a chain without a model before a state is made for it.
-    static const std::filesystem::path& of_known_chain(const std::filesystem::path& folder,
-                                                       const std::string& chain) {
+    /// Refuses a chain without a model before a state is made for it, and what is no state of this
+    /// chain before anything of it is migrated. That is closed properly then, with its archive.
+    static const std::filesystem::path& ready_to_open(const std::filesystem::path& folder,
+                                                      const std::string& chain,
+                                                      const state_options& state_settings) {
         require_known_chain(chain);
+        if (!state_settings.migrates.value_or(false) || !is_in(folder)) return folder;
+        database state(folder, how_to_open(state_settings));
+        try {
+            {
+                const write_turn turn(state.memory());
+                (void)archive_of(state, chain, state_settings);
+            }
+            state.close();
+        } catch (...) {
+            leave(state);
+            throw;
+        }
         return folder;
     }
 
-    /// The archive is made before the first block: a missing one is never replaced.
-    void require_archive(const std::filesystem::path& place) const {
-        if (head() == nullptr || std::filesystem::exists(place)) return;
-        throw damaged_error(place.string() +
-                            ": missing; put the archive of this state back in place (to a state "
-                            "that was loaded from a dump belongs a copy of the archive of the "
-                            "dumped one), or replay into a new folder");
+    /// The archive of a state of this chain. It is made before the first block: a missing one is
+    /// never replaced.
+    static std::unique_ptr<archive::store> archive_of(database& state, const std::string& chain,
+                                                      const state_options& state_settings) {
+        identify(state, chain);
+        state.add_type<applied_block>("applied_block");
+        const std::filesystem::path place = std::filesystem::path(state.state()) / "archive";
+        if (head(state) && !std::filesystem::exists(place))
+            throw damaged_error(place.string() +
+                                ": missing; put the archive of this state back in place (to a "
+                                "state that was loaded from a dump belongs a copy of the archive "
+                                "of the dumped one), or replay into a new folder");
+        return archive::open_archive(state, place, state_settings.archive);
     }
 
     void close();
-    void identify();
+    static void identify(database& state, const std::string& chain);
     /// Null before the first block.
-    [[nodiscard]] const applied_block* head() const {
+    [[nodiscard]] static const applied_block* head(const database& state) {
         const std::uint32_t next = state.next_id<applied_block>().value;
         return next == 0 ? nullptr : state.find(id<applied_block>(next - 1));
     }
+    [[nodiscard]] const applied_block* head() const { return head(state); }
     [[nodiscard]] const applied_block* irreversible() const;
     void remember(run_of_blocks run);
     void remember(const last_of_run& last);
@@ -214,7 +235,7 @@ void chain_state::parts::close() {
 }
 
 /// Changes nothing before the state is known to be of this chain.
-void chain_state::parts::identify() {
+void chain_state::parts::identify(database& state, const std::string& chain) {
     const auto& types = state.memory().types();
     if (!types.entries().empty() && types.find(chain_identity::type_name) == nullptr)
         throw usage_error(in_words(state.state()) +

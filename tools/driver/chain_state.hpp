@@ -42,8 +42,8 @@ struct state_options {
     std::optional<archive::store_kind> archive; ///< for a new state; nothing: unchanged, or rocksdb
     root_options root;
     /// Takes over a state that another version wrote, with other keys or fields of a type; blocks
-    /// that could still be undone are permanent then.
-    bool migrates = false;
+    /// that could still be undone are permanent then. Nothing: the caller does not offer it.
+    std::optional<bool> migrates;
 };
 
 /// A chain's state in a folder: the database, the archive in `archive/` below it, and the chain's

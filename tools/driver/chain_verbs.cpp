@@ -107,7 +107,7 @@ void add_state_options(command& verb, state_options& to) {
     verb.add_option("--group", to.group,
                     "a group, by name or number, whose members may read a new state and its "
                     "archive; without it only the owner may");
-    verb.add_flag("--migrate", to.migrates,
+    verb.add_flag("--migrate", to.migrates.emplace(false),
                   "take over a state that another version of this program wrote, with other keys "
                   "or fields of a type; its blocks can no longer be undone then");
     add_root_options(verb, to.root);

@@ -14,7 +14,7 @@ public:
 
     [[nodiscard]] feed::follower& feed() override { return feed_; }
     void keep(feed::feed_position behind, revision_number at) override { feed_.keep(behind, at); }
-    [[nodiscard]] other_writer::condition look() override { return writer_.look(); }
+    [[nodiscard]] std::optional<other_writer::condition> look() override { return writer_.look(); }
     [[nodiscard]] bool keep_writers_out() override {
         writer_.keep_out();
         return true;
@@ -22,11 +22,13 @@ public:
     [[nodiscard]] std::optional<revision_number> newest_revision() const override {
         return writer_.revision();
     }
-    void pass_on() override {
-        if (superseded_by() != successor_) writer_.pass_on(successor_);
+    [[nodiscard]] bool pass_on() override {
+        writer_.pass_on(successor_);
+        return true;
     }
+    [[nodiscard]] bool is_passed_on() override { return superseded_by() == successor_; }
     [[nodiscard]] std::string successor() const override { return successor_; }
-    [[nodiscard]] std::optional<std::string> superseded_by() const override {
+    [[nodiscard]] std::optional<std::string> superseded_by() override {
         return chainbase::superseded_by(writer_.state());
     }
     [[nodiscard]] std::string name() const override { return writer_.state().string(); }

@@ -26,9 +26,9 @@ public:
     /// All entries until `behind` need not come again; `at` is the revision there.
     virtual void keep(feed::feed_position behind, revision_number at) = 0;
 
-    /// Of a state on another machine that is not reached: works. Throws what keeps the feed from
-    /// going on.
-    [[nodiscard]] virtual other_writer::condition look() = 0;
+    /// Nothing where that is not known: another machine is not reached. Throws what keeps the feed
+    /// from going on.
+    [[nodiscard]] virtual std::optional<other_writer::condition> look() = 0;
     /// Lets feed() tell of all completed blocks that a killed writer left untold, and keeps other
     /// writers out until this is destroyed. Returns false when a signal came first. Throws
     /// locked_error when there is a writer, or another standby has taken over, damaged_error when
@@ -39,15 +39,21 @@ public:
         return std::nullopt;
     }
 
-    /// Marks it as one whose place was taken by who follows it, which has all of it, and tells its
-    /// other followers; those of a server are refused there. Without effect when that was done. A
-    /// server that cannot be reached now is told when it can. Throws locked_error when the state is
-    /// written again, and what writing to its folder throws.
-    virtual void pass_on() = 0;
+    /// Marks it as one whose place was taken by who follows it, which has all of it, and ends its
+    /// feed with that. Returns false when it is not known whether that was done: a signal came, or
+    /// the connection was lost. Requires keep_writers_out(). Throws what writing to its folder
+    /// throws.
+    [[nodiscard]] virtual bool pass_on() = 0;
     /// What that mark calls who follows it.
     [[nodiscard]] virtual std::string successor() const = 0;
+    /// Whether that mark is there, now that the feed ended with these words. Returns false after a
+    /// signal.
+    [[nodiscard]] virtual bool is_passed_on() = 0;
+    /// Nothing more is asked of it; a state on another machine has its mark here from now on.
+    virtual void keep_mark() {}
     /// Who took its place before this call; nothing if nobody did.
-    [[nodiscard]] virtual std::optional<std::string> superseded_by() const { return std::nullopt; }
+    /// Throws usage_error when the followed state was given its place again.
+    [[nodiscard]] virtual std::optional<std::string> superseded_by() = 0;
 
     /// For messages.
     [[nodiscard]] virtual std::string name() const = 0;

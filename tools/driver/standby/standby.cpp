@@ -32,8 +32,14 @@ using stand_clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds pause{1};
 constexpr std::chrono::seconds between_keeps{1};
 
-/// Named after the folder of the state; a state with another path or machine has another one.
+/// Named after the folder of the state; a state with another path or machine has another one. A
+/// mirror keeps the name that it was made with.
 std::string cursor_of(const standby_options& options) {
+    if (options.from && chain_state::is_in(options.state)) {
+        const auto kept = feed::feed_cursor::names(
+            disk::of_system(), feed::feed_folder(options.state.string() + ".feed"));
+        if (kept.size() == 1) return kept.front();
+    }
     const std::filesystem::path state = std::filesystem::absolute(options.state).lexically_normal();
     std::string where = boost::asio::ip::host_name() + state.string();
     std::string machine;
@@ -69,8 +75,7 @@ public:
         say("following");
         while (!signals_.caught()) {
             if (apply_next()) continue;
-            if (has_ended_) return go_on();
-            if (is_gone() && take_over()) return after();
+            if (has_ended_ || (is_gone() && take_over())) return become_node();
             std::this_thread::sleep_for(pause);
         }
         keep();
@@ -115,29 +120,62 @@ private:
                          all_.of);
     }
 
-    /// This state took the other one's place, or another one did.
+    /// This state took the other one's place before this call, or another one did.
     standby_report go_on_after(const std::string& by) {
-        if (by != primary_->successor())
-            throw usage_error(fmt::format("{}: {} took its place; follow that one", all_.of, by));
+        require_own(by);
         open_state();
+        apply_again();
         return go_on();
     }
-    /// This state took over before this call.
-    standby_report go_on() {
-        spdlog::info("{}: took the place of {}", all_.state, all_.of);
-        took_over();
-        say("took_over");
-        return after();
+    void require_own(const std::string& by) const {
+        if (by != primary_->successor())
+            throw usage_error(fmt::format("{}: {} took its place; follow that one", all_.of, by));
     }
-    void took_over() {
+    /// What a loss of power took of the copy, unless it has blocks of its own.
+    void apply_again() {
+        feed::follower& from = primary_->feed();
+        copy_.emplace(*state_, from.state());
+        const auto place = copy_->position();
+        if (!place) return;
         try {
-            primary_->pass_on();
-        } catch (const locked_error&) {
-            throw;
-        } catch (const error& problem) {
-            spdlog::error("{}; see that no node is started with {}", problem.what(), all_.of);
+            from.go_to(*place);
+            while (from.next(next_)) {
+                const revision_number own = state_->state().revision();
+                using kind = feed::entry::kind;
+                if (next_.what == kind::block && next_.revision != own + 1) return;
+                if (next_.what == kind::pop && next_.revision != own) return;
+                copy_->apply(next_, from.types(), from.position());
+            }
+        } catch (const feed::too_far_behind_error&) { // its end, or nothing before that is needed
+        } catch (const usage_error&) {
         }
+    }
+    /// The feed told of all, and this state has it.
+    standby_report become_node() {
+        if (is_known_) {
+            if (!primary_->is_passed_on())
+                throw feed::too_far_behind_error(fmt::format(
+                    "{} took the place of {}, which was given that again, or a signal came",
+                    all_.state, all_.of));
+            require_all();
+        }
+        if (gone_at_)
+            all_.milliseconds =
+                std::chrono::duration<double, std::milli>(stand_clock::now() - *gone_at_).count();
+        return go_on();
+    }
+    standby_report go_on() {
+        primary_->keep_mark();
         all_.took_over = true;
+        say("took_over");
+        if (options_.peers.empty()) {
+            state_->close();
+            return {all_, {}};
+        }
+        copy_.reset();
+        sync_options next = options_;
+        next.from_snapshot.reset();
+        return {all_, sync(next, signals_, std::move(state_))};
     }
     void open_state() {
         const std::string chain = chain_state::require_chain(options_.state);
@@ -169,8 +207,8 @@ private:
             if (!from.next(next_)) return false;
         } catch (const feed::too_far_behind_error& problem) {
             has_ended_ = problem.why() == other_writer::farewell(primary_->successor());
-            if (!has_ended_) throw;
-            return false;
+            if (has_ended_) return false;
+            throw;
         } catch (const damaged_error& problem) {
             throw feed::too_far_behind_error(problem.what());
         }
@@ -192,9 +230,9 @@ private:
     [[nodiscard]] bool is_gone() {
         if (stand_clock::now() >= next_keep_) keep();
         const auto now = stand_clock::now();
-        const writer condition = primary_->look();
-        if (condition == writer::works) {
-            has_seen_writer_ = true;
+        const std::optional<writer> condition = primary_->look();
+        if (!condition || condition == writer::works) {
+            has_seen_writer_ = has_seen_writer_ || condition;
             gone_since_.reset();
         } else if (!gone_since_) {
             gone_since_ = now;
@@ -205,28 +243,35 @@ private:
                has_seen_writer_;
     }
 
-    /// Returns false when a signal came first, or a writer.
+    /// Returns false when a signal came first, or a writer, or it is not known whether it did.
     [[nodiscard]] bool take_over() {
-        const auto begin = stand_clock::now();
-        bool is_known = true;
+        gone_at_ = stand_clock::now();
         try {
-            if (!primary_->keep_writers_out()) return false;
+            if (!primary_->keep_writers_out()) return is_followed_on();
         } catch (const locked_error& problem) {
+            if (const auto by = primary_->superseded_by()) require_own(*by);
             spdlog::warn("{}; it is followed on", problem.what());
-            gone_since_.reset();
-            return false;
+            return is_followed_on();
         } catch (const damaged_error& problem) {
             spdlog::error("{}; it takes over with what it was told of", problem.what());
-            is_known = false;
+            is_known_ = false;
         }
         while (apply_next()) {
         }
-        if (is_known) require_all();
-        took_over();
-        all_.milliseconds =
-            std::chrono::duration<double, std::milli>(stand_clock::now() - begin).count();
-        say("took_over");
+        if (has_ended_) return true;
+        if (is_known_) require_all();
+        try {
+            if (!primary_->pass_on() && is_known_) return is_followed_on();
+        } catch (const error& problem) {
+            spdlog::error("{}; see that no node is started with {}", problem.what(), all_.of);
+            is_known_ = false;
+        }
         return true;
+    }
+    bool is_followed_on() {
+        gone_at_.reset();
+        gone_since_.reset();
+        return false;
     }
 
     /// The feed may not have been written, or be another one by now.
@@ -238,17 +283,6 @@ private:
             "{}: its newest block has revision {}, and its feed told of {}, so nothing is taken "
             "over; start its node again, or, to do without those blocks, begin with {} as it is",
             all_.of, *newest, own, all_.state));
-    }
-
-    standby_report after() {
-        if (options_.peers.empty()) {
-            state_->close();
-            return {all_, {}};
-        }
-        copy_.reset();
-        sync_options next = options_;
-        next.from_snapshot.reset();
-        return {all_, sync(next, signals_, std::move(state_))};
     }
 
     void note_place() {
@@ -300,7 +334,9 @@ private:
     stand_clock::time_point next_keep_ = stand_clock::now();
     std::uint64_t checkpoints_needed_ = 0; ///< before their revisions count
     bool has_seen_writer_ = false;
-    bool has_ended_ = false; ///< the feed, since this state took over
+    bool has_ended_ = false;                         ///< the feed, with this state's name
+    bool is_known_ = true;                           ///< what the followed state has
+    std::optional<stand_clock::time_point> gone_at_; ///< when it was found gone
     std::optional<stand_clock::time_point> gone_since_;
     standby_figures all_;
 };

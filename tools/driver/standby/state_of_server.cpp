@@ -31,14 +31,13 @@ using wire::feed_writer;
 
 /// How often a signal is looked for by who waits for the server.
 constexpr std::chrono::milliseconds between_signal_checks{50};
-/// How long a server that is told of a take-over is waited for.
+/// How long a server is waited for that may know better than a mark.
 constexpr std::chrono::seconds answer_patience{1};
 
 /// The state that a server's feed tells of.
 ///
-///     network thread: connection -> feed_mirror        applying thread: feed::follower of the
-///     mirror
-///                     states of the feed -> told_                       look(), keep_writers_out()
+///     network thread: connection -> feed_mirror        applying thread: feed::follower of that
+///                     what the server says -> told_                     look(), keep_writers_out()
 ///
 /// Invariant: that the writer is gone is known only from what the server says over the connection
 /// that there is.
@@ -52,9 +51,7 @@ public:
     ~state_of_server() override {
         {
             const std::lock_guard held(mutex_);
-            is_ending_ = true;
-            changed_.notify_all();
-            if (connection_) boost::asio::post(*context_, [one = connection_] { one->cancel(); });
+            end();
         }
         thread_.join();
     }
@@ -75,10 +72,11 @@ public:
         wanted_.revision = at;
         say_what_is_wanted();
     }
-    [[nodiscard]] condition look() override {
+    [[nodiscard]] std::optional<condition> look() override {
         const std::lock_guard held(mutex_);
         if (failure_) std::rethrow_exception(failure_);
-        if (!told_ || told_->writer == feed_writer::works || told_->writer == feed_writer::taken)
+        if (!told_) return std::nullopt;
+        if (told_->writer == feed_writer::works || told_->writer == feed_writer::taken)
             return condition::works;
         return told_->writer == feed_writer::ended ? condition::ended : condition::killed;
     }
@@ -88,43 +86,59 @@ public:
             wanted_.takes_over = true;
             say_what_is_wanted();
         }
-        if (!wait_for([this] {
-                return told_ && mirrored_ >= told_->end &&
-                       (told_->writer == feed_writer::kept_out ||
-                        told_->writer == feed_writer::lost);
-            }))
-            return false;
+        const bool is_over = wait_for([this] { return !wanted_.takes_over || is_all_here(); });
         const std::lock_guard held(mutex_);
         if (told_ && told_->writer == feed_writer::lost)
             throw damaged_error(server_ + ": the followed state cannot be opened, which its serve "
                                           "tells more of");
-        return true;
+        return is_over && is_all_here();
     }
     [[nodiscard]] std::optional<revision_number> newest_revision() const override {
         const std::lock_guard held(mutex_);
-        return told_ ? std::optional(told_->revision) : std::nullopt;
+        return told_ && told_->revision >= 0 ? std::optional(told_->revision) : std::nullopt;
     }
-    /// The server marks it when all is here, which then comes as the last that its feed tells.
-    /// That this was asked for is kept here as well.
-    void pass_on() override {
-        const bool is_marked = superseded_by().has_value();
+    /// The server marks it when it hears that all is here, and then ends the feed. The mark is kept
+    /// here as well, so that this is known where the server is gone.
+    [[nodiscard]] bool pass_on() override {
+        feed_position all = 0;
         {
             const std::lock_guard held(mutex_);
-            passes_on_ = true;
-            wanted_.place = mirrored_;
-            wanted_.takes_over = true;
+            wanted_.place = all = mirrored_;
+            wanted_.revision = feed_->revision();
             say_what_is_wanted();
         }
-        const auto until = std::chrono::steady_clock::now() + answer_patience;
-        if (!is_marked)
-            (void)wait_for([&] { return is_ending_ || std::chrono::steady_clock::now() > until; });
-        supersede(feed::feed_folder(folder_), successor());
+        if (!wait_for(
+                [&] { return mirrored_ > all || !told_ || told_->writer == feed_writer::lost; }))
+            return false;
+        const std::lock_guard held(mutex_);
+        return mirrored_ > all;
     }
-    [[nodiscard]] std::optional<std::string> superseded_by() const override {
-        return chainbase::superseded_by(feed::feed_folder(folder_));
+    [[nodiscard]] bool is_passed_on() override {
+        if (!wait_for([this] { return told_.has_value(); })) return false;
+        const std::lock_guard held(mutex_);
+        return told_ && told_->writer == feed_writer::kept_out && mirrored_ >= told_->end;
+    }
+    void keep_mark() override {
+        supersede(feed::feed_folder(folder_), successor());
+        const std::lock_guard held(mutex_);
+        end();
     }
     [[nodiscard]] std::string successor() const override {
         return served_feed::successor(how_.cursor);
+    }
+    /// By the mark that is here; a server that can be reached has to agree.
+    [[nodiscard]] std::optional<std::string> superseded_by() override {
+        const auto by = chainbase::superseded_by(feed::feed_folder(folder_));
+        if (!by) return std::nullopt;
+        const auto until = std::chrono::steady_clock::now() + answer_patience;
+        (void)wait_for([&] { return told_ || std::chrono::steady_clock::now() > until; });
+        const std::lock_guard held(mutex_);
+        if (told_ && told_->writer != feed_writer::kept_out)
+            throw usage_error(fmt::format("{}: took the place of the state that {} serves, which "
+                                          "was given that again; move the one away that is given "
+                                          "up",
+                                          how_.state.string(), name()));
+        return by;
     }
     [[nodiscard]] std::string name() const override { return in_words(*how_.from); }
 
@@ -141,6 +155,17 @@ private:
             changed_.wait_for(held, between_signal_checks);
         }
         return true;
+    }
+    /// The mutex is held.
+    void end() {
+        is_ending_ = true;
+        changed_.notify_all();
+        if (connection_) boost::asio::post(*context_, [one = connection_] { one->cancel(); });
+    }
+    /// The mutex is held.
+    [[nodiscard]] bool is_all_here() const {
+        return told_ && mirrored_ >= told_->end &&
+               (told_->writer == feed_writer::kept_out || told_->writer == feed_writer::lost);
     }
     /// The mutex is held.
     void say_what_is_wanted() {
@@ -178,14 +203,10 @@ private:
         if (problem.how() == severity::lasting || faults_ >= limits.faulty_attempts ||
             (limits.attempts != 0 && failures_ >= limits.attempts))
             throw;
-        const std::lock_guard held(mutex_);
         warnings_.say(message_limit::level::warning,
                       std::string(problem.what()) +
-                          (passes_on_
-                               ? "; it is tried again, to tell it that the followed state's place "
-                                 "was taken: see that no node is started with that"
-                               : "; it is tried again, and nothing is taken over before it says "
-                                 "how the followed state is"));
+                          "; it is tried again, and nothing is taken over before it says how the "
+                          "followed state is");
     }
     void pause() {
         const auto doubled = how_.network.pause * (1 << std::min(std::max(failures_, 1U) - 1, 20U));
@@ -286,7 +307,6 @@ private:
         faults_ = 0;
         const std::lock_guard held(mutex_);
         mirrored_ = mirror_.end();
-        is_ending_ = is_ending_ || (passes_on_ && mirrored_ > wanted_.place);
         changed_.notify_all();
     }
     [[noreturn]] void throw_refused(const peer_connection& with, byte_view payload) {
@@ -294,7 +314,13 @@ private:
         const std::string what = server_ + ": it refuses: \"" + said.text + "\"";
         if (said.reason == wire::refusal_reason::too_far_behind)
             throw feed::too_far_behind_error(what);
-        if (said.reason == wire::refusal_reason::no_take_over) throw locked_error(what);
+        if (said.reason == wire::refusal_reason::no_take_over) {
+            // It is followed on; what is lasting is said when it connects again.
+            const std::lock_guard held(mutex_);
+            wanted_.takes_over = false;
+            changed_.notify_all();
+            with.fail(severity::transient, "it refuses: \"" + said.text + "\"");
+        }
         if (said.reason == wire::refusal_reason::other_state)
             throw usage_error(what + "; name the server of the state that " + how_.state.string() +
                               " is a copy of, or move it away");
@@ -322,7 +348,6 @@ private:
     feed_keep_message wanted_;
     feed_position mirrored_; ///< mirror_.end()
     bool has_begun_;         ///< mirror_.has_begun()
-    bool passes_on_ = false; ///< until the feed ends with that
     bool is_ending_ = false;
     std::exception_ptr failure_;
     std::thread thread_;

@@ -48,6 +48,11 @@ void other_writer::pass_on(const std::string& other) {
     feed::end_feed(disk::of_system(), state_, farewell(other));
 }
 
+void other_writer::end_feed_for(const std::string& other) {
+    const file_lock alone(state_ / "lock", /*create=*/false);
+    feed::end_feed(disk::of_system(), state_, farewell(other));
+}
+
 std::string other_writer::farewell(const std::string& other) {
     return other + " took over; follow that one";
 }

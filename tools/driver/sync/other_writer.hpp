@@ -39,6 +39,9 @@ public:
     /// Marks the state as one whose place `other` took (supersede()), and tells its other
     /// followers. Requires keep_out().
     void pass_on(const std::string& other);
+    /// For a state that has this mark already, perhaps of a process that was killed before it told
+    /// the followers. Throws locked_error while another process has the state.
+    void end_feed_for(const std::string& other);
     /// What its followers are told then: too_far_behind_error::why().
     [[nodiscard]] static std::string farewell(const std::string& other);
 

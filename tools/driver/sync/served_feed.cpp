@@ -62,6 +62,11 @@ void served_feed::note_successor() {
         is_client ? by->substr(before.size(), by->size() - before.size() - after.size()) : *by;
     seen_ = feed_writer::kept_out;
     is_passed_on_ = true;
+    try {
+        writer_.end_feed_for(*by);
+    } catch (const error& problem) { // who has it may tell them
+        spdlog::warn("{}; its followers are not told that {} took over", problem.what(), *by);
+    }
 }
 
 std::string served_feed::successor(const std::string& client) {
@@ -159,10 +164,10 @@ void served_feed::take_over(const std::string& client) {
 }
 
 void served_feed::pass_on(const std::string& client) {
-    if (taken_by_ != client || seen_ != feed_writer::kept_out || is_passed_on_) return;
-    is_passed_on_ = true;
+    if (taken_by_ != client || is_passed_on_) return;
     try {
         writer_.pass_on(successor(client));
+        is_passed_on_ = true;
     } catch (const error& problem) {
         spdlog::error("{}; see that no node is started with this state", problem.what());
     }
@@ -186,8 +191,8 @@ std::optional<bytes> outgoing_feed::next_frame(std::chrono::milliseconds silence
     now.state = from_.head().state();
     now.begin = cursor_.now().at;
     now.revision = cursor_.now().revision;
-    if (const auto newest = from_.newest_revision()) now.revision = *newest;
     now.writer = from_.writer(client_); // before the end: what it told while it worked is in that
+    if (now.writer == feed_writer::kept_out) now.revision = from_.newest_revision();
     now.end = from_.head().end();
     const bool is_news = told_at_ == clock::time_point{} || now.writer != told_.writer;
     if (!is_news && at_ < now.end)

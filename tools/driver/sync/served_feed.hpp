@@ -54,9 +54,10 @@ private:
     void take_over(const std::string& client);
     /// Marks the state as one whose place this client took, if it did: it has all of it.
     void pass_on(const std::string& client);
-    /// Of the state, once its writers are kept out.
-    [[nodiscard]] std::optional<revision_number> newest_revision() const {
-        return keeps_out_ ? std::optional(writer_.revision()) : std::nullopt;
+    /// Of the state, once its writers are kept out here; -1: they were by an earlier process, and
+    /// the feed tells of all.
+    [[nodiscard]] revision_number newest_revision() const {
+        return keeps_out_ ? writer_.revision() : -1;
     }
 
     disk& on_;
