@@ -10,7 +10,7 @@
 #                                     minute; hostile sequences, a minute for each surface; 1,000
 #                                     kills of chainbase-sink, its servers and its node; clang; a
 #                                     build without unity; every header alone; a snapshot to and
-#                                     from arm64; the packages, in bare systems of both machines
+#                                     from arm64; the packages, in a bare system
 #     tests/run.sh ... --soak         randomized tests run 50 million operations each, each fuzz
 #                                     target, hostile surface and tools/soak.sh an hour: hours
 #
@@ -140,11 +140,9 @@ if [ $tier = all ]; then
     said=passed
     tests/other_machine.sh || said=FAILED failed=1
     summaries+=("snapshots from and to arm64: $said")
-    for machine in "" --arm64; do
-        said=passed
-        tests/packages.sh $machine || said=FAILED failed=1
-        summaries+=("packages $machine: $said")
-    done
+    said=passed
+    tests/packages.sh || said=FAILED failed=1
+    summaries+=("packages: $said")
     check headers-gcc headers-clang bench-clang
     for preset in clang no-unity; do
         if build $preset; then summaries+=("$preset: built"); fi
