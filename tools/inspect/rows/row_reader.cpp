@@ -417,9 +417,23 @@ void require_parts(const type_schema& schema, const type_schema::key& key, std::
                                       all, all == 1 ? "" : "s", parts));
 }
 
+namespace {
+
+void require_known(const type_schema& schema, const type_schema::key& key, std::size_t parts,
+                   const rows::buffer_source& of_state) {
+    const rows::key_reader known(schema, key, of_state);
+    if (parts > known.parts())
+        throw usage_error(fmt::format("{}.{} cannot be searched in: {}, which only the program "
+                                      "that wrote the state understands",
+                                      schema.name, key.name, known.why_no_order()));
+}
+
+} // namespace
+
 rows::probe probe_of(const type_schema& schema, const type_schema::key& key,
                      const std::vector<std::string>& words, const rows::buffer_source& of_state) {
     require_parts(schema, key, words.size());
+    require_known(schema, key, words.size(), of_state); // the reader finds a field for each part
     row_reader reader(schema);
     return probe_of(schema, key, {reader.read_parts(key, words), reader}, words.size(), of_state);
 }
@@ -429,11 +443,8 @@ rows::probe probe_of(const type_schema& schema, const type_schema::key& key,
                      const rows::buffer_source& of_state) {
     require_parts(schema, key, parts);
     rows::probe made(schema, key, values, of_state, parts);
-    if (made.parts() == parts) return made;
-    const rows::key_reader known(schema, key, of_state);
-    throw usage_error(fmt::format("{}.{} cannot be searched in: {}, which only the program "
-                                  "that wrote the state understands",
-                                  schema.name, key.name, known.why_no_order()));
+    if (made.parts() != parts) require_known(schema, key, parts, of_state);
+    return made;
 }
 
 } // namespace chainbase::inspect
