@@ -11,5 +11,8 @@ libraries=(
 )
 rm -rf --one-file-system "$1"
 "$here/emulated.sh" "$here/root.sh" arm64 bookworm "$1" dpkg-dev "${libraries[@]}"
+# Links such as libz.so -> /lib/... would lead out of the root, and the static library be taken.
+find "$1/usr/lib/aarch64-linux-gnu" -type l -lname '/*' -exec \
+    sh -c 'ln -sfr "$0$(readlink "$1")" "$1"' "$1" {} \;
 # Some packages tell CMake where their files are on a machine that has them installed.
 grep -rlZ '[";]/usr/' "$1/usr/lib/aarch64-linux-gnu/cmake" | xargs -0 sed -i "s|\([\";]\)/usr/|\1$1/usr/|g"
