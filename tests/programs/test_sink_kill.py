@@ -16,7 +16,7 @@ def test_rows_and_histories_are_those_of_the_state_through_kills(scratch, seed):
 
 
 @pytest.mark.parametrize("fault, found", [
-    ("row", '"what":"balance'), ("cursor", '"same":false'), ("twice", "history_pkey|of the history|has begun")])
+    ("row", '"what":"balance'), ("cursor", '"same":false|is ahead of the cursor'), ("twice", "history_pkey|of the history|has begun")])
 def test_a_fault_on_purpose_is_found(scratch, seed, fault, found):
     with pytest.raises(AssertionError, match=found):
         sink_kills.run(40, seed, scratch, broken=fault)
