@@ -195,6 +195,23 @@ def test_of_two_standbys_one_takes_over(nodes):
     left.wait(1).says("took over", "cannot follow on")
 
 
+def test_a_loss_of_power_after_the_take_over_loses_no_block_of_the_other(driver, inspect, scratch, on_disk, seed):
+    memory = scratch / "memory"
+    memory.mkdir()
+    nodes = Nodes(driver, inspect, on_disk, seed, ("--memory-folder", memory, "--checkpoint-interval", "100"))
+    primary = nodes.start_primary(20)
+    standby = nodes.start_standby("--peer", nodes.blocks.address)
+    nodes.reach(nodes.copy, 60)
+    killed(primary)
+    said = took_over(standby)
+    killed(standby)
+    shutil.rmtree(memory)  # with both segments; the last checkpoints are older
+    memory.mkdir()
+    again = nodes.driver(*nodes.standby(), code=0).json_lines
+    assert again[0]["event"] == "took_over" and again[0]["block"] >= said["block"]
+    nodes.runs_to_the_end()
+
+
 @pytest.mark.parametrize("words, said", [
     (("--of", "nothing"), "there is nothing of this name"), (("--take-over", "soon"), "--take-over"), (("--of", "."), "state")])
 def test_wrong_calls(driver, scratch, words, said):

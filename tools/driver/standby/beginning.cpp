@@ -80,9 +80,14 @@ std::optional<feed::feed_position> place_behind(const begin_of_copy& begin, feed
     feed::entry one;
     auto until = begin_clock::now() + patience;
     while (!catch_interruption::caught() && begin_clock::now() < until) {
-        if (!feed.next(one)) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-            continue;
+        try {
+            if (!feed.next(one)) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                continue;
+            }
+        } catch (const feed::too_far_behind_error&) { // its end
+            if (!found) throw;
+            break;
         }
         until = begin_clock::now() + patience;
         if (ends_with(one, feed.types(), begin))

@@ -97,10 +97,7 @@ private:
                 throw usage_error(fmt::format("{}: is no copy of {}; move it away, and call again: "
                                               "a copy is made",
                                               all_.state, all_.of));
-            if (!begin)
-                begin = place_behind(
-                    {state_->head(), to_string(state_->head_id()), state_->state().revision()},
-                    primary_->feed());
+            if (!begin) begin = place_of_head();
             if (signals_.caught())
                 throw interrupted_error("interrupted before it followed; the same call goes on");
             if (!begin)
@@ -127,6 +124,11 @@ private:
         apply_again();
         return go_on();
     }
+    [[nodiscard]] std::optional<feed::feed_position> place_of_head() {
+        return place_behind(
+            {state_->head(), to_string(state_->head_id()), state_->state().revision()},
+            primary_->feed());
+    }
     void require_own(const std::string& by) const {
         if (by != primary_->successor())
             throw usage_error(fmt::format("{}: {} took its place; follow that one", all_.of, by));
@@ -135,10 +137,13 @@ private:
     void apply_again() {
         feed::follower& from = primary_->feed();
         copy_.emplace(*state_, from.state());
-        const auto place = copy_->position();
-        if (!place) return;
         try {
-            from.go_to(*place);
+            if (!copy_->position()) {
+                const auto begin = place_of_head();
+                if (!begin) return;
+                copy_->begin_at(*begin);
+            }
+            from.go_to(*copy_->position());
             while (from.next(next_)) {
                 const revision_number own = state_->state().revision();
                 using kind = feed::entry::kind;
