@@ -3,10 +3,13 @@
 #include <chainbase/offline/check/mapped_state.hpp>
 #include <chainbase/snapshot/snapshot_segment.hpp>
 #include <pool_allocator/base/error.hpp>
+#include <pool_allocator/base/file_descriptor.hpp>
 #include <pool_allocator/base/files.hpp>
 #include <pool_allocator/disk_pages.hpp>
 #include <tools/inspect/rows/beside_writer.hpp>
 #include <tools/inspect/rows/row_source.hpp>
+
+#include <fcntl.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -98,19 +101,22 @@ class row_source::in_place final : public mapped {
 public:
     in_place(const fs::path& state, bool is_beside_writer)
         : is_beside_writer_(is_beside_writer), state_(state, reading()), memory_(state_.memory()),
-          buffers_(files_of(memory_)) {
+          buffers_(files_of(memory_)),
+          lock_(::open((state / "lock").c_str(), O_RDONLY | O_CLOEXEC)) {
         state_.with_read_lock([] {}); // which refuses what a dead writer left
     }
 
-    /// Looks for a writer once in a millisecond, since that takes longer than a turn: until then
-    /// turns hold it up, as the first one does.
+    /// The file that was there is asked in every turn, that of a state made anew in its place,
+    /// which has to be opened, once in a millisecond.
     [[nodiscard]] bool is_over() const override {
+        if (is_beside_writer_ && !lasts_.is_over()) return false;
+        if (file_lock::is_held(lock_)) return true;
         using std::chrono::steady_clock;
         const auto now = steady_clock::now().time_since_epoch().count();
         if (now < next_look_.load(std::memory_order_relaxed)) return false;
-        constexpr auto between = std::chrono::milliseconds(1);
-        next_look_ = now + std::chrono::duration_cast<steady_clock::duration>(between).count();
-        return (!is_beside_writer_ || lasts_.is_over()) && has_writer(state_.state());
+        constexpr steady_clock::duration between = std::chrono::milliseconds(1);
+        next_look_ = now + between.count();
+        return has_writer(state_.state());
     }
     bool read(const std::function<void()>& look) override {
         const auto begin = std::chrono::steady_clock::now();
@@ -140,11 +146,12 @@ private:
     }
 
     bool is_beside_writer_;
-    mutable std::atomic<std::chrono::steady_clock::rep> next_look_{0};
     patience lasts_;
     database state_;
     const segment& memory_;
     rows::segment_buffers buffers_;
+    file_descriptor lock_; ///< of the writer
+    mutable std::atomic<std::chrono::steady_clock::rep> next_look_{0};
 };
 
 /// The newest block of a state that is being written. What reads it bears damaged states, and so
