@@ -44,11 +44,15 @@ constexpr const char* backup_mark = "chainbase: made by backup or restore\n";
 
 /// Whether a folder is marked as made by backup or restore, complete or not.
 bool is_marked(const fs::path& folder) {
-    return fs::exists(folder / "lock") && read_file(folder / "lock") == backup_mark;
+    const fs::path lock = folder / "lock";
+    return fs::exists(lock) && fs::file_size(lock) == std::string_view(backup_mark).size() &&
+           read_file(lock) == backup_mark;
 }
-/// Whether this may be what a loss of power left of the mark.
-bool is_of_mark(std::string_view text) {
+/// Whether a file may be what a loss of power left of the mark.
+bool is_of_mark(const fs::path& lock) {
     const std::string_view mark = backup_mark;
+    if (fs::file_size(lock) > mark.size()) return false;
+    const std::string text = read_file(lock);
     return text.size() <= mark.size() &&
            std::ranges::equal(text, mark.substr(0, text.size()),
                               [](char found, char own) { return found == own || found == 0; });
@@ -117,7 +121,7 @@ void backup_folder::require_ours() const {
     const bool is_marked_ours = is_marked(path());
     for (const auto& entry : fs::directory_iterator(path())) {
         const fs::path name = entry.path().filename();
-        const bool is_lock_alone = name == "lock" && is_of_mark(read_file(entry.path()));
+        const bool is_lock_alone = name == "lock" && is_of_mark(entry.path());
         if (!is_of_backup(name) || (!is_marked_ours && !is_lock_alone))
             throw foreign("holds " + name.string());
     }

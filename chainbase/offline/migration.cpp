@@ -147,13 +147,10 @@ private:
         }
     }
 
-    static bool is_of_root(const std::string& type) {
-        return type == state_root::recorded_root::type_name ||
-               type == state_root::committed_type::type_name;
-    }
     /// The tree that 0.1.0 kept in the state: nothing reads it any more.
     static bool is_former_root(const std::string& type) {
-        return type.starts_with("state_root.") && !is_of_root(type);
+        return type == "state_root.tree" || type == "state_root.types" ||
+               type.starts_with("state_root.nodes");
     }
 
     void copy_type(const rows::type_rows& from, bulk_load::new_state& made) const {
@@ -161,7 +158,7 @@ private:
         const bool is_same = !known || known->now == from.schema();
         bulk_load::object_loader loader = made.add_type(is_same ? from.schema() : known->now);
         // A root is of the records, which have the layouts: it is made anew.
-        const bool is_made_anew = is_of_root(from.schema().name);
+        const bool is_made_anew = state_root::is_of_root(from.schema().name);
         if (is_same && !is_made_anew)
             loader.add_all(from);
         else if (!is_same)

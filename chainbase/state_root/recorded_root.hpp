@@ -8,6 +8,7 @@
 #include <boost/describe/class.hpp>
 
 #include <cstdint>
+#include <string_view>
 
 /// What a state that has a root keeps of it: objects, under the same undo as those that the root
 /// commits to.
@@ -43,5 +44,10 @@ struct committed_type {
     using keys = chainbase::keys<>;
 };
 BOOST_DESCRIBE_STRUCT(committed_type, (), (id, name, height, objects, root))
+
+/// Whether a type has what is kept of a root, which is made anew where records change.
+[[nodiscard]] inline bool is_of_root(std::string_view type) {
+    return type == recorded_root::type_name || type == committed_type::type_name;
+}
 
 } // namespace chainbase::state_root

@@ -13,6 +13,7 @@
 #include <compare>
 #include <cstring>
 #include <future>
+#include <system_error>
 #include <utility>
 
 namespace chainbase::bulk_load {
@@ -156,11 +157,17 @@ struct to_sort {
     slot_number slot;
 };
 
-/// In two threads.
+/// In two threads, where that is worth one and there is one to be had.
 template <typename Less>
 void sort_in_halves(std::vector<to_sort>& all, const Less& is_less) {
+    constexpr std::size_t worth_a_thread = 10'000;
     const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-    auto second = std::async(std::launch::async, [&] { std::sort(middle, all.end(), is_less); });
+    std::future<void> second;
+    if (all.size() >= worth_a_thread) try {
+            second = std::async(std::launch::async, [&] { std::sort(middle, all.end(), is_less); });
+        } catch (const std::system_error&) { // sorted here
+        }
+    if (!second.valid()) return std::sort(all.begin(), all.end(), is_less);
     std::sort(all.begin(), middle, is_less);
     second.get();
     std::inplace_merge(all.begin(), middle, all.end(), is_less);

@@ -35,7 +35,6 @@ namespace {
 
 constexpr std::size_t rows_in_batch = 20'000; // sorted files of their own
 constexpr std::size_t bytes_in_batch = std::size_t{16} << 20;
-constexpr std::size_t tables_at_once = 64;
 
 /// A type of the new state, and the one that it comes from.
 struct type_to_load {
@@ -88,10 +87,6 @@ bool changes_root(const std::vector<type_to_load>& types, const manifest& from) 
     const bool are_kept = std::ranges::all_of(types, is_kept);
     return !are_kept || committed != static_cast<std::size_t>(std::ranges::count_if(
                                          from.types, &type_entry::is_committed));
-}
-bool is_of_root(const std::string& type) {
-    return type == state_root::recorded_root::type_name ||
-           type == state_root::committed_type::type_name;
 }
 
 /// Throws usage_error for a type that would be lost.
@@ -349,7 +344,7 @@ public:
                      folder, how.limits);
         if (!changes_root(types_, from.manifest())) return;
         for (type_to_load& one : types_) // it is made anew by the program that keeps it
-            if (is_of_root(one.schema->name)) one.from = nullptr;
+            if (state_root::is_of_root(one.schema->name)) one.from = nullptr;
     }
 
     loading_result run() {
