@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the packages of the last commit twice, in two folders, for the same bytes; installs them in
-# a bare Debian that has no source tree; makes a state there and looks at it, builds programs
-# against the library, and takes the packages away again. The last line is "packages: good".
+# a bare Debian that has no source tree; makes a state there, looks at it in the terminal, a browser
+# and a notebook, builds programs against the library, and takes the packages away again. The last
+# line is "packages: good".
 #
 #     tests/packages.sh            for this machine (amd64)
 #     tests/packages.sh --arm64    for arm64, by emulation; no second build
@@ -185,9 +186,17 @@ inside curl -fsS "$address/" >"$work/page"
 in_text '<html' "$work/page"
 inside curl -fsS "$address/api/stat" >"$work/stat"
 in_text '"types"' "$work/stat"
+end
+if [ $machine = amd64 ]; then # an emulated browser takes too long
+    begin "its page in a browser"
+    install chromium
+    as_user "chromium --headless --no-sandbox --disable-gpu --virtual-time-budget=10000 --dump-dom '$address/'" \
+        >"$work/page" 2>"$work/log" || { tail "$work/log" && fail "chromium ended with an error"; }
+    in_text 'Memory by type: account ' "$work/page"
+    end
+fi
 kill "$server"
 wait "$server" || [ $? = 3 ] || fail "the server ended with $?"
-end
 
 begin "manual pages, completions, service files"
 install man-db
@@ -304,6 +313,25 @@ with chainbase.open("state") as state:
 END
     in_text accounts "$work/said"
     end
+
+    begin "the notebook of the documentation"
+    install jupyter-nbconvert python3-ipykernel python3-matplotlib
+    as_user 'cp /usr/share/doc/chainbase-doc/tools/python/steem-2016.ipynb shipped.ipynb
+        mkdir pictures
+        chainbase-driver replay --quiet --state steem-2016 \
+            --block-log /usr/share/doc/chainbase-doc/tools/chains/social/data/steem-2016.blocks
+        jupyter nbconvert --to notebook --execute --output run.ipynb shipped.ipynb
+        python3 - <<END
+import json
+def printed(name):
+    return [["".join(output["text"]) for output in cell.get("outputs", []) if output["output_type"] == "stream"]
+            for cell in json.load(open(name))["cells"]]
+assert printed("run.ipynb") == printed("shipped.ipynb"), printed("run.ipynb")
+END' >"$work/log" 2>&1 || { cat "$work/log" && fail "the notebook"; }
+    for picture in richest votes memory; do
+        [ -s "$root/var/lib/chainbase/pictures/$picture.png" ] || fail "no $picture.png"
+    done
+    end
 else
     end "not built"
 fi
@@ -311,8 +339,6 @@ fi
 begin "nothing is left"
 inside sh -ec 'dpkg --purge $(dpkg-query -W -f="\${Package}\n" "*chainbase*")' >/dev/null
 rm -rf "$root/work" "$root/var/lib/chainbase"
-inside apt-get purge -y -qq --autoremove curl ca-certificates man-db g++ cmake ninja-build pkgconf librocksdb-dev \
-    libzstd-dev >"$work/apt.log" 2>&1
 inside sh -c 'cd / && find . -xdev -iname "*chainbase*" -not -path "./packages/*" -not -path "./proc/*"' >"$work/left"
 [ ! -s "$work/left" ] || { cat "$work/left" && fail "files are left"; }
 end

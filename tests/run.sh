@@ -9,8 +9,8 @@
 #                                     under the thread sanitizer; the fuzz targets, for about a
 #                                     minute; hostile sequences, a minute for each surface; 1,000
 #                                     kills of chainbase-sink, its servers and its node; clang; a
-#                                     build without unity; every header alone; a snapshot to and
-#                                     from arm64; the packages, in a bare system
+#                                     build without unity; every header alone; engine and
+#                                     archive of arm64; the packages, in bare systems
 #     tests/run.sh ... --soak         randomized tests run 50 million operations each, each fuzz
 #                                     target, hostile surface and tools/soak.sh an hour: hours
 #
@@ -138,8 +138,8 @@ if [ $tier = all ]; then
     TMPDIR=$scratch build/release/bin/test_snapshot_file '[large]' || said=FAILED failed=1
     summaries+=("tests that take GiB: $said")
     said=passed
-    tests/other_machine.sh || said=FAILED failed=1
-    summaries+=("snapshots from and to arm64: $said")
+    TMPDIR=$scratch tests/arm64.sh || said=FAILED failed=1
+    summaries+=("engine and archive of arm64: $said")
     said=passed
     tests/packages.sh || said=FAILED failed=1
     summaries+=("packages: $said")

@@ -6,8 +6,8 @@
 #
 #     --browser  also what the test of the inspector's web page needs: Chromium with its
 #                dependencies, about 120 MB to download and 370 MB on disk
-#     --arm64    also what tests/other_machine.sh needs: a compiler for arm64 and an emulator, about
-#                120 MB to download and 590 MB on disk
+#     --arm64    also what tests/arm64.sh needs: a compiler for arm64, an emulator, and what makes a
+#                system of arm64, about 120 MB to download and 590 MB on disk
 #     --notebook also what tools/python/steem-2016.ipynb draws with: Matplotlib, about 30 MB to
 #                download and 120 MB on disk
 #     --packages also what tools/packages/build.sh and tests/packages.sh need: tools that check
@@ -25,7 +25,7 @@ packages=(
 case ${1:-} in
 '') ;;
 --browser) packages+=(chromium chromium-driver) ;;
---arm64) packages+=(g++-aarch64-linux-gnu qemu-user-static) ;;
+--arm64) packages+=(g++-aarch64-linux-gnu qemu-user-static mmdebstrap arch-test debian-archive-keyring) ;;
 --notebook) packages+=(python3-matplotlib) ;;
 --packages) packages+=(lintian mmdebstrap arch-test debian-archive-keyring dpkg-dev systemd) ;;
 *)

@@ -6,7 +6,7 @@
 //     test_snapshot_exchange load DIR     verifies and loads one, of any build
 //
 // Prints the snapshot's name and its state root. Both are known here, so no two builds need to meet
-// to be compared. tests/other_machine.sh runs it on arm64.
+// to be compared. tests/arm64.sh runs it on arm64.
 
 #include <archive/committed_state.hpp>
 #include <archive/open_archive.hpp>

@@ -5,8 +5,8 @@
 #
 #     tools/packages/build.sh [--arm64]
 #
-#     --arm64  the packages of arm64, by a cross compiler against a root of that machine, which is
-#              made below build/packages (900 MB); needs root
+#     --arm64  the packages of arm64, by a cross compiler against a root of that machine
+#              (arm64_root.sh); needs root
 #
 # Errors and warnings of lintian fail it.
 set -euo pipefail
@@ -45,9 +45,8 @@ export SOURCE_DATE_EPOCH
 
 run=()
 if [ $machine = arm64 ]; then
-    tools/setup.sh --arm64
-    export CHAINBASE_SYSROOT=$to/arm64-root
-    [ -e "$CHAINBASE_SYSROOT/complete" ] || tools/packages/arm64_root.sh "$CHAINBASE_SYSROOT"
+    CHAINBASE_SYSROOT=$(tools/packages/arm64_root.sh)
+    export CHAINBASE_SYSROOT
     run=(tools/packages/emulated.sh tools/packages/arm64_dependencies.sh)
 fi
 

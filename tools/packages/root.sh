@@ -28,4 +28,3 @@ packages=$(IFS=, && echo "$*")
 # What it mounts in the folder ends with it, however it ends.
 sources | unshare --mount --propagation private mmdebstrap --quiet --mode=root --variant=minbase --architectures="$machine" \
     "${options[@]}" ${packages:+--include="$packages"} "$suite" "$folder" -
-touch "$folder/complete"

@@ -1,5 +1,4 @@
-# Toolchain file of tests/other_machine.sh: programs for arm64 Linux. Its libraries are those of
-# CHAINBASE_SYSROOT.
+# Toolchain file: programs for arm64 Linux, with the libraries of CHAINBASE_SYSROOT (arm64_root.sh).
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES CHAINBASE_SYSROOT)
