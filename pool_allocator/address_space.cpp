@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <mutex>
 #include <new>
 #include <string>
@@ -20,6 +21,11 @@ std::mutex& registry_mutex() {
     return mutex;
 }
 
+bool is_free(std::size_t bytes) {
+    void* at = mmap(nullptr, bytes, PROT_NONE, reservation, -1, 0);
+    return at != MAP_FAILED && munmap(at, bytes) == 0;
+}
+
 } // namespace
 
 void address_space::require_possible(std::size_t window_bytes, std::size_t windows) {
@@ -31,6 +37,16 @@ void address_space::require_possible(std::size_t window_bytes, std::size_t windo
         throw limit_error(std::to_string(windows) + " windows of " + std::to_string(window_bytes) +
                           " bytes are more than the " + std::to_string(max_bytes) +
                           " that the log can name; create the state with smaller or fewer windows");
+}
+
+std::size_t address_space::window_that_fits(std::size_t window_bytes, std::size_t windows) {
+    constexpr std::size_t least = std::size_t{64} << 20;
+    const std::size_t all = window_bytes * windows;
+    if (is_free(all + all / page_tracker::page_bytes + alignment)) return window_bytes;
+    std::size_t fits = window_bytes / 2;
+    while (fits > least && !is_free(2 * fits * windows))
+        fits /= 2;
+    return std::max(fits, least);
 }
 
 address_space::address_space(std::size_t window_bytes, std::size_t windows)

@@ -39,6 +39,11 @@ public:
     /// multiple of `alignment`, limit_error when all windows together exceed max_bytes.
     static void require_possible(std::size_t window_bytes, std::size_t windows);
 
+    /// `window_bytes`, or, if this process may not have the addresses for `windows` of them, the
+    /// largest half, quarter ... of which it may have twice as many; 64 MiB at least.
+    [[nodiscard]] static std::size_t window_that_fits(std::size_t window_bytes,
+                                                      std::size_t windows);
+
     /// Reserves `windows` windows of `window_bytes`. Throws as require_possible does, and
     /// limit_error when the process may not have so many addresses (`ulimit -v`), or when more than
     /// 256 ranges are in use in the process.

@@ -82,6 +82,7 @@ void segment::open_for_writing() {
     const std::unique_ptr<state_opening, void (*)(state_opening*)> unsettled(
         &opening_, [](state_opening* of) { of->discard_unsettled(); });
     const opening_plan plan = opening_.lock_and_plan();
+    if (plan.does == opening_way::create) fit_windows();
     if (options_.advise) opening_.give_advice(plan);
     turns_ = std::make_unique<process_lock>(state(), process_lock::role::writer,
                                             options_.wait_for_writer);
@@ -97,6 +98,17 @@ void segment::open_for_writing() {
     turns_->changed_lengths(); // what a dead writer did not announce
     turns_->added_type();
     end_writing();
+}
+
+/// For a new state, unless the caller chose a size.
+void segment::fit_windows() {
+    std::size_t& bytes = options_.window_bytes;
+    if (bytes != open_options::default_window_bytes) return;
+    bytes = address_space::window_that_fits(bytes, options_.windows);
+    if (bytes == open_options::default_window_bytes) return;
+    spdlog::warn("{}: this process may not have many addresses, so no file of the new state can "
+                 "grow beyond {} MiB; chainbase-inspect resize changes that",
+                 state().string(), bytes >> 20);
 }
 
 /// On a read-only file system nobody takes turns.

@@ -126,6 +126,7 @@ public:
 
 private:
     void open_for_writing();
+    void fit_windows();
     void open_for_reading();
     void attach();
     void take_over();

@@ -1,6 +1,7 @@
 // A process reaches a system limit (setrlimit): an exception, never a signal; the state is that of
 // the previous block and is usable once the limit is raised.
 
+#include <chainbase/segment/segment_header.hpp>
 #include <pool_allocator/base/error.hpp>
 
 #include <catch2/catch.hpp>
@@ -138,6 +139,26 @@ TEST_CASE("opening with any number of addresses") {
     CHECK(refused > 4);
     CHECK(refused < 200);
     with_notes(state, with_checkpoints(3), [](database& db) {
+        CHECK(db.find<note, by_title>(std::string_view("first")) != nullptr);
+    });
+}
+
+TEST_CASE("a new state has windows of which the process may have the addresses") {
+    const scratch_folder folder;
+    const std::filesystem::path state = folder / "state";
+    open_options options;
+    REQUIRE(options.window_bytes * options.windows > (std::size_t{2} << 40));
+    CHECK_NOTHROW(run_process([&] {
+        const lowered_limit limit(RLIMIT_AS, memory_now("VmSize") + (rlim_t{512} << 30));
+        with_notes(state, options, [&](database& db) {
+            write_note(db, "first", 1);
+            with_notes(folder / "beside it", options, [](database&) {});
+        });
+    }));
+    const auto made = detail::header_in(state / "segment");
+    REQUIRE(made);
+    CHECK(made->window_bytes == std::size_t{512} << 20);
+    with_notes(state, options, [](database& db) {
         CHECK(db.find<note, by_title>(std::string_view("first")) != nullptr);
     });
 }
