@@ -19,4 +19,7 @@ if ! grep -qs '^interpreter .*aarch64' $kernel/*; then
     mask='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
     echo ":$name:M::$magic:$mask:$(command -v qemu-aarch64-static):F" >$kernel/register
 fi
+# qemu keeps a record of each page of addresses that a program reserves: with terabytes it needs
+# more memory than there is.
+ulimit -v $((64 << 20))
 "$@"
