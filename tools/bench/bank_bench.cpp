@@ -35,6 +35,7 @@ BOOST_DESCRIBE_STRUCT(bank_options, (), (accounts, transfers, synced_batches))
 /// In the order of execution.
 constexpr bank_engine_entry bank_engines[] = {
     {"chainbase", open_bank_chainbase},
+    {"chainbase_locked", open_bank_chainbase_locked},
     {"classical_hashed", open_bank_classical, false, false},
     {"lmdb", open_bank_lmdb},
     {"rocksdb", open_bank_rocksdb},

@@ -146,6 +146,7 @@ struct bank_engine_entry {
 /// @{
 /// Nothing is synced; a batch survives a kill of the process.
 [[nodiscard]] std::unique_ptr<bank_engine> open_bank_chainbase(const crash_places&);
+[[nodiscard]] std::unique_ptr<bank_engine> open_bank_chainbase_locked(const crash_places&);
 [[nodiscard]] std::unique_ptr<bank_engine> open_bank_lmdb(const crash_places&);
 [[nodiscard]] std::unique_ptr<bank_engine> open_bank_rocksdb(const crash_places&);
 /// Nothing is synced; what a kill within a batch leaves may be damaged.

@@ -33,7 +33,7 @@ CALLS = {
 }
 OWN = "chainbase"
 BATCHES = (1, 100, 10000)
-UNSYNCED = ("chainbase", "classical_hashed", "lmdb", "rocksdb")
+UNSYNCED = ("chainbase", "chainbase_locked", "classical_hashed", "lmdb", "rocksdb")
 SYNCED = ("chainbase_commit", "lmdb_sync", "rocksdb_sync")
 
 

@@ -29,7 +29,23 @@ private:
     read_pool pool_;
 };
 
-class chainbase_bank final : public stored_bank<database> {
+/// Keeps the writer out.
+class locking_reader final : public bank_reader {
+public:
+    explicit locking_reader(const database& db) : db_(db) {}
+
+    std::int64_t look(std::span<const account_name> accounts) override {
+        return db_.with_read_lock([&] { return balances_in(db_, accounts); });
+    }
+    bank_totals totals(bool with_log) override {
+        return db_.with_read_lock([&] { return totals_in(db_, with_log); });
+    }
+
+private:
+    const database& db_;
+};
+
+class chainbase_bank : public stored_bank<database> {
 public:
     chainbase_bank(const std::filesystem::path& state, const open_options& how)
         : stored_bank(state, how), is_synced_(how.durability == durability::commit) {}
@@ -44,6 +60,18 @@ private:
     bool is_synced_;
 };
 
+class locked_bank final : public chainbase_bank {
+public:
+    using chainbase_bank::chainbase_bank;
+
+    void transfer(std::uint64_t number, std::span<const bank_transfer> batch) override {
+        state_.with_write_lock([&] { chainbase_bank::transfer(number, batch); });
+    }
+    std::unique_ptr<bank_reader> reader() override {
+        return std::make_unique<locking_reader>(state_);
+    }
+};
+
 /// A view that reads all accounts lasts for several hundred thousand transfers.
 open_options with_log_for_walks(open_options how) {
     how.snapshot_log_bytes = std::uint64_t{1} << 30;
@@ -55,6 +83,10 @@ open_options with_log_for_walks(open_options how) {
 std::unique_ptr<bank_engine> open_bank_chainbase(const crash_places& at) {
     return std::make_unique<chainbase_bank>(at.memory / "state",
                                             with_log_for_walks(options_for_bench()));
+}
+
+std::unique_ptr<bank_engine> open_bank_chainbase_locked(const crash_places& at) {
+    return std::make_unique<locked_bank>(at.memory / "state", options_for_bench());
 }
 
 std::unique_ptr<bank_engine> open_bank_chainbase_commit(const crash_places& at) {
