@@ -1,4 +1,3 @@
-#include <archive/open_archive.hpp>
 #include <chainbase/database.hpp>
 #include <chainbase/feed/writer.hpp>
 #include <chainbase/offline/migration.hpp>
@@ -8,12 +7,12 @@
 #include <tools/chains/checked.hpp>
 #include <tools/driver/bookkeeping.hpp>
 #include <tools/driver/chain_gauges.hpp>
+#include <tools/driver/chain_opening.hpp>
 #include <tools/driver/chain_state.hpp>
 #include <tools/driver/memory_metrics.hpp>
 #include <tools/driver/observation.hpp>
 #include <tools/driver/replay.hpp>
 #include <tools/driver/root/chain_root.hpp>
-#include <tools/progress.hpp>
 #include <tools/text_table.hpp>
 
 #include <spdlog/spdlog.h>
@@ -32,36 +31,12 @@ const trace::site block_pop("driver.block.pop");
 const trace::site pending_drop("driver.pending.drop");
 const trace::counter applied_operations("driver.operations");
 
-constexpr id<chain_identity> only{0};
-
 std::string in_words(const std::filesystem::path& state) {
     return "the state " + state.string();
 }
 
 block_id id_of(const applied_block& one) {
     return {one.id_high, one.id_low};
-}
-
-open_options how_to_open(const state_options& state_settings) {
-    open_options how;
-    how.durability = state_settings.level;
-    how.checkpoints.interval = state_settings.checkpoint_interval;
-    how.memory_folder = state_settings.memory_folder;
-    how.expected_bytes = state_settings.expected_bytes;
-    how.readers_group = state_settings.group;
-    how.restoring = [shown = std::make_shared<progress>("restoring")](
-                        std::uint64_t done, std::uint64_t all) { shown->show(done, all); };
-    return how;
-}
-
-/// `to_now` is set if the state may be taken over, and outlives the opening.
-open_options how_to_take_over(const state_options& state_settings, const std::string& chain,
-                              migration& to_now) {
-    open_options how = how_to_open(state_settings);
-    if (!state_settings.migrates.value_or(false)) return how;
-    name_types(chain, to_now);
-    how.migrate = &to_now.commit_all();
-    return how;
 }
 
 /// Kept about the blocks applied in one session.
@@ -98,12 +73,12 @@ struct chain_state::parts {
 
     parts(const std::filesystem::path& folder, const std::string& chain_, std::int64_t lag_,
           const state_options& state_settings)
-        : state(ready_to_open(folder, chain_, state_settings),
-                how_to_take_over(state_settings, chain_, to_now)),
+        : state(chain_opening::ready_to_open(folder, chain_, state_settings),
+                chain_opening::how_to_take_over(state_settings, chain_, to_now)),
           chain(chain_), decode(decoder_of(chain_)), lag(lag_) {
         try {
             const write_turn turn(state.memory());
-            rows = archive_of(state, chain, state_settings);
+            rows = chain_opening::archive_of(state, chain, state_settings);
             model = make_chain_model(chain, state, *rows);
             root = chain_root::open(state, *model, state_settings.root);
             is_root_to_go = state_settings.root.is_none();
@@ -114,12 +89,12 @@ struct chain_state::parts {
                 feeding.emplace(state,
                                 feed::writer_options{.most_bytes = state_settings.feed_bytes});
         } catch (const schema_error& problem) {
-            leave(state);
+            chain_opening::leave(state);
             throw schema_error(problem.what() + std::string(state_settings.migrates == false
                                                                 ? "; --migrate does the second"
                                                                 : ""));
         } catch (...) {
-            leave(state);
+            chain_opening::leave(state);
             throw;
         }
     }
@@ -133,59 +108,9 @@ struct chain_state::parts {
         }
     }
 
-    /// Opens the state without its archive. Does not close it after another process: closing makes
-    /// a checkpoint, which would rely on rows that were never synced.
-    static void leave(database& state) {
-        if (state.opened().how == opening::way::attached)
-            state.close();
-        else
-            state.abandon();
-    }
-
-    /// Refuses a chain without a model before a state is made for it, and what is no state of this
-    /// chain before anything of it is migrated. That is closed properly then, with its archive.
-    static const std::filesystem::path& ready_to_open(const std::filesystem::path& folder,
-                                                      const std::string& chain,
-                                                      const state_options& state_settings) {
-        require_known_chain(chain);
-        if (!state_settings.migrates.value_or(false) || !is_in(folder)) return folder;
-        database state(folder, how_to_open(state_settings));
-        try {
-            {
-                const write_turn turn(state.memory());
-                (void)archive_of(state, chain, state_settings);
-            }
-            state.close();
-        } catch (...) {
-            leave(state);
-            throw;
-        }
-        return folder;
-    }
-
-    /// The archive of a state of this chain. It is made before the first block: a missing one is
-    /// never replaced.
-    static std::unique_ptr<archive::store> archive_of(database& state, const std::string& chain,
-                                                      const state_options& state_settings) {
-        identify(state, chain);
-        state.add_type<applied_block>("applied_block");
-        const std::filesystem::path place = std::filesystem::path(state.state()) / "archive";
-        if (head(state) && !std::filesystem::exists(place))
-            throw damaged_error(place.string() +
-                                ": missing; put the archive of this state back in place (to a "
-                                "state that was loaded from a dump belongs a copy of the archive "
-                                "of the dumped one), or replay into a new folder");
-        return archive::open_archive(state, place, state_settings.archive);
-    }
-
     void close();
-    static void identify(database& state, const std::string& chain);
     /// Null before the first block.
-    [[nodiscard]] static const applied_block* head(const database& state) {
-        const std::uint32_t next = state.next_id<applied_block>().value;
-        return next == 0 ? nullptr : state.find(id<applied_block>(next - 1));
-    }
-    [[nodiscard]] const applied_block* head() const { return head(state); }
+    [[nodiscard]] const applied_block* head() const { return chain_opening::head_of(state); }
     [[nodiscard]] const applied_block* irreversible() const;
     void remember(run_of_blocks run);
     void remember(const last_of_run& last);
@@ -232,23 +157,6 @@ void chain_state::parts::close() {
         state.abandon();
         throw;
     }
-}
-
-/// Changes nothing before the state is known to be of this chain.
-void chain_state::parts::identify(database& state, const std::string& chain) {
-    const auto& types = state.memory().types();
-    if (!types.entries().empty() && types.find(chain_identity::type_name) == nullptr)
-        throw usage_error(in_words(state.state()) +
-                          " was made by another program; name another folder");
-    state.add_type<chain_identity>(chain_identity::type_name);
-    const chain_identity* known = state.find(only);
-    if (known == nullptr)
-        known = &state.create<chain_identity>(
-            [&](chain_identity& one) { one.chain = std::string_view(chain); });
-    if (known->chain.view() != chain)
-        throw usage_error(in_words(state.state()) + " is of the chain " +
-                          std::string(known->chain.view()) + ", the block log is of " + chain +
-                          "; name another folder, or that chain's log");
 }
 
 // --- bookkeeping: under the same sessions as the chain's objects ---
@@ -410,13 +318,14 @@ bool chain_state::is_in(const std::filesystem::path& folder) {
 std::optional<std::string> chain_state::chain_of(const std::filesystem::path& folder,
                                                  const state_options& state_settings) {
     if (!is_in(folder)) return std::nullopt;
-    database state(folder, how_to_open(state_settings));
+    database state(folder, chain_opening::how_to_open(state_settings));
     std::optional<std::string> chain;
     if (state.has_type(chain_identity::type_name)) {
         state.add_type<chain_identity>(chain_identity::type_name);
-        if (const chain_identity* known = state.find(only)) chain = known->chain.view();
+        if (const chain_identity* known = state.find(id<chain_identity>(0)))
+            chain = known->chain.view();
     }
-    parts::leave(state);
+    chain_opening::leave(state);
     return chain;
 }
 
