@@ -16,6 +16,15 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
+/// Waits until nobody reads it: a third snapshot would need addresses for all windows of the state,
+/// too.
+void wait_for_readers(const std::shared_ptr<snapshot>& of) {
+    const auto end = steady::now() + std::chrono::seconds(1);
+    while (of && of.use_count() > 1 && steady::now() < end)
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    std::atomic_thread_fence(std::memory_order_acquire); // with who released it
+}
+
 } // namespace
 
 class read_pool::renewer {
@@ -45,7 +54,7 @@ private:
     [[nodiscard]] std::shared_ptr<snapshot> next(std::shared_ptr<snapshot> former) const;
     [[nodiscard]] steady::duration most_age() const noexcept {
         const steady::duration most = how_.most_age;
-        return std::clamp(4 * took_, most, 10 * most);
+        return most == most.zero() ? most : std::max(most, 4 * took_);
     }
 
     process_of_origin origin_;
@@ -71,7 +80,7 @@ std::shared_ptr<const snapshot> read_pool::renewer::current() {
     origin_.require_here("a read pool");
     const steady::time_point begin = steady::now();
     std::unique_lock alone(mutex_);
-    const std::shared_ptr<snapshot> now = last_;
+    std::shared_ptr<snapshot> now = last_;
     const bool was_newest = now && begin - newest_at_ < most_age();
     alone.unlock();
     const bool is_newest = now && now->is_newest();
@@ -83,6 +92,7 @@ std::shared_ptr<const snapshot> read_pool::renewer::current() {
     is_asked_ = true;
     changed_.notify_all();
     if (may_be_read) return now;
+    now.reset();                           // which the worker may wait for to renew it
     const std::uint64_t next = begun_ + 1; // one that begins after this request
     ++waiting_;
     changed_.wait(alone, [&] { return done_ >= next; });
@@ -91,14 +101,9 @@ std::shared_ptr<const snapshot> read_pool::renewer::current() {
     return last_;
 }
 
-/// Once nobody reads the former one, it is the next one: a third one would need addresses for all
-/// windows of the state, too.
+/// The former one, if it can be had.
 std::shared_ptr<snapshot> read_pool::renewer::next(std::shared_ptr<snapshot> former) const {
-    const auto end = steady::now() + std::chrono::seconds(1);
-    while (former && former.use_count() > 1 && steady::now() < end)
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
     if (!former || former.use_count() > 1) return take_();
-    std::atomic_thread_fence(std::memory_order_acquire); // with who released it
     former->renew(how_.most_bytes);
     return former;
 }
@@ -113,6 +118,7 @@ void read_pool::renewer::work() {
         const std::uint64_t number = ++begun_;
         std::shared_ptr<snapshot> former = std::move(former_);
         alone.unlock();
+        wait_for_readers(former);
         const steady::time_point begin = steady::now();
         std::shared_ptr<snapshot> made;
         std::exception_ptr failure;

@@ -24,8 +24,8 @@ namespace chainbase {
 class read_pool {
 public:
     struct options {
-        /// A request reads a snapshot that was the newest one so long ago at most; up to ten times
-        /// as long where renewing takes a quarter of it or more. 0: that was the newest one when
+        /// A request reads a snapshot that was the newest one so long ago at most, or four times
+        /// as long as the last renewal took, where that is longer. 0: that was the newest one when
         /// the request began.
         std::chrono::milliseconds most_age{10};
         /// A snapshot that has taken more memory gives it back.

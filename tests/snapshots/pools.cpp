@@ -113,6 +113,31 @@ TEST_CASE("a pool: one snapshot for all, and a newer one once there is a newer b
     }
 }
 
+TEST_CASE("a pool: two snapshots are enough for threads that wait for a newer one") {
+    bank b;
+    random_source random(1);
+    std::atomic<int> opened{0};
+    read_pool pool(b.state(),
+                   [&](snapshot_of& one) {
+                       ++opened;
+                       one.add_type<account>("account");
+                   },
+                   {.most_age = chrono_ms(0)});
+    std::atomic<bool> is_over{false};
+    std::vector<std::thread> readers;
+    for (int i = 0; i < 3; ++i)
+        readers.emplace_back([&] {
+            while (!is_over)
+                (void)pool.current();
+        });
+    while (pool.taken() < 300 && opened <= 2)
+        b.pay(random, 1);
+    is_over = true;
+    for (std::thread& each : readers)
+        each.join();
+    CHECK(opened <= 2);
+}
+
 TEST_CASE("a pool: a read whose block is undone within it is done again") {
     bank b;
     random_source random(1);
