@@ -96,8 +96,9 @@ void address_space::enter_registry() {
     for (std::size_t i = 0; i < registry_capacity; ++i) {
         entry& place = registry_[i];
         if (place.base.load(std::memory_order_relaxed) != 0) continue;
-        place.bytes.store(window_bytes_ * windows_, std::memory_order_relaxed);
-        place.window_bytes.store(window_bytes_, std::memory_order_relaxed);
+        // Who sees one of these sees that the entry was free before (containing()).
+        place.bytes.store(window_bytes_ * windows_, std::memory_order_release);
+        place.window_bytes.store(window_bytes_, std::memory_order_release);
         place.base.store(reinterpret_cast<std::uintptr_t>(base_), std::memory_order_release);
         if (i >= registry_used_.load(std::memory_order_relaxed))
             registry_used_.store(i + 1, std::memory_order_release);

@@ -90,15 +90,19 @@ public:
         std::size_t window_bytes = 0;
     };
 
-    /// The range of this process that contains `address`; one with bytes == 0 if none does.
+    /// The range of this process that contains `address`; one with bytes == 0 if none does. An
+    /// entry can become another range's between two loads: what was loaded belongs together if the
+    /// base is still the same.
     [[nodiscard]] static range containing(const void* address) noexcept {
         const auto at = reinterpret_cast<std::uintptr_t>(address);
         const std::size_t used = registry_used_.load(std::memory_order_acquire);
         for (std::size_t i = 0; i < used; ++i) {
             const std::uintptr_t begin = registry_[i].base.load(std::memory_order_acquire);
-            const std::size_t bytes = registry_[i].bytes.load(std::memory_order_relaxed);
-            if (begin != 0 && at - begin < bytes)
-                return {begin, bytes, registry_[i].window_bytes.load(std::memory_order_relaxed)};
+            const std::size_t bytes = registry_[i].bytes.load(std::memory_order_acquire);
+            if (begin == 0 || at - begin >= bytes) continue;
+            const range found{begin, bytes,
+                              registry_[i].window_bytes.load(std::memory_order_acquire)};
+            if (registry_[i].base.load(std::memory_order_relaxed) == begin) return found;
         }
         return {};
     }
