@@ -147,6 +147,7 @@ statistics_page::statistics_page(int descriptor) : at_(nullptr) {
     at_ = ::new (memory) content{};
     at_->process = static_cast<std::uint64_t>(::getpid());
     at_->opened = unix_seconds();
+    std::atomic_thread_fence(std::memory_order_release);
     std::strncpy(at_->mark, mark().c_str(),
                  sizeof at_->mark - 1); // last, since look() checks it first
 }
@@ -176,7 +177,9 @@ std::optional<published_statistics> statistics_page::look(const fs::path& folder
         static_cast<const content*>(map(opened.number(), sizeof(content), PROT_READ));
     if (at == nullptr) throw_file_error(file, "map");
     std::optional<published_statistics> told;
-    if (std::strncmp(at->mark, mark().c_str(), sizeof at->mark) == 0)
+    const bool is_whole = std::strncmp(at->mark, mark().c_str(), sizeof at->mark) == 0;
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (is_whole)
         told = {at->process, at->opened, at->closed.load(std::memory_order_relaxed),
                 at->figures.summarized()};
     ::munmap(const_cast<content*>(at), sizeof(content));

@@ -178,7 +178,8 @@ std::uint32_t mapped_segment::roots_checksum() const {
 void mapped_segment::check_roots() const {
     if (!is_closed()) return check_lengths();
     if (header().roots == 0 || header().roots == roots_checksum()) return;
-    if (!writable() && !is_closed()) return; // a writer has opened it
+    std::atomic_thread_fence(std::memory_order_acquire); // the roots were read before
+    if (!writable() && !is_closed()) return;             // a writer has opened it
     throw damaged_error(folder_.string() +
                         ": a root block or the length of a file differs from what closing left; "
                         "restore the folder from a copy, or replay into a new one");
@@ -212,6 +213,7 @@ void mapped_segment::mark_open() {
     header_.at->file = header_.file;
     log_witness::forget(header_.file);
     std::atomic_ref(header_.at->clean).store(0, std::memory_order_release);
+    std::atomic_thread_fence(std::memory_order_release); // what changes is stored after it
 }
 
 void mapped_segment::mark_closed(bool synced, std::uint64_t generation) {

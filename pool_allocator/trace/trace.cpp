@@ -72,6 +72,10 @@ std::uint64_t value_of(const number& n) noexcept {
 void add_to(number& n, std::uint64_t amount) noexcept {
     n.store(value_of(n) + amount, std::memory_order_relaxed);
 }
+/// Who loads it with acquire order sees what the thread stored before, too.
+void add_after_others(number& n, std::uint64_t amount) noexcept {
+    n.store(value_of(n) + amount, std::memory_order_release);
+}
 
 } // namespace
 
@@ -156,8 +160,8 @@ using detail::cell;
 using detail::gauge_cell;
 using detail::thread_record;
 
-/// The order of these reads ensures that, however long they are interrupted, own time never exceeds
-/// total time and no ended span counts as in flight.
+/// The order of these reads, and of the stores that they see, ensures that, however long they are
+/// interrupted, own time never exceeds total time and no ended span counts as in flight.
 void add_cell(span_reading& to, const cell& from) {
     const std::uint64_t own = from.own.load(std::memory_order_acquire);
     const std::uint64_t begun = from.begun.load(std::memory_order_acquire);
@@ -320,7 +324,7 @@ reading registry::read() {
             now.counters[c].value += value_of(thread->counters[c]);
     }
     for (const gauge_cell& gauge : gauges_)
-        if (gauge.known.load(std::memory_order_relaxed))
+        if (gauge.known.load(std::memory_order_acquire))
             now.gauges.push_back({gauge.name, gauge.which, gauge.value.load()});
     return now;
 }
@@ -432,7 +436,7 @@ void span::begin(std::uint32_t number) noexcept {
     if (!detail::on.load(std::memory_order_acquire)) return; // the clock is ready
     cell_ = cell_at(number);
     if (cell_ == nullptr) return;
-    add_to(cell_->begun, 1);
+    add_after_others(cell_->begun, 1); // than the ends of earlier spans
     parent_ = std::exchange(cell_->thread->innermost, this);
     within_ = 0;
     start_ = clock::now();
@@ -449,7 +453,7 @@ void span::end() noexcept {
     if (parent_ != nullptr) parent_->within_ += is_timed ? duration : within_;
     add_to(cell_->measured, 1);
     add_to(cell_->total, weight_ * duration);
-    add_to(cell_->own, weight_ * (duration > within_ ? duration - within_ : 0));
+    add_after_others(cell_->own, weight_ * (duration > within_ ? duration - within_ : 0));
     if (duration > value_of(cell_->longest))
         cell_->longest.store(duration, std::memory_order_relaxed);
     add_to(cell_->buckets[histogram::bucket_of(clock::nanoseconds(duration))], weight_);
@@ -478,7 +482,7 @@ gauge::gauge(const std::string& name, label which)
 
 void gauge::store(double value) const noexcept {
     cell_->value.store(value, std::memory_order_relaxed);
-    cell_->known.store(true, std::memory_order_relaxed);
+    cell_->known.store(true, std::memory_order_release); // after the value
 }
 
 // --- reading ---
