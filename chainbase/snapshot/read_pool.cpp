@@ -22,7 +22,6 @@ void wait_for_readers(const std::shared_ptr<snapshot>& of) {
     const auto end = steady::now() + std::chrono::seconds(1);
     while (of && of.use_count() > 1 && steady::now() < end)
         std::this_thread::sleep_for(std::chrono::microseconds(100));
-    std::atomic_thread_fence(std::memory_order_acquire); // with who released it
 }
 
 } // namespace
@@ -104,6 +103,7 @@ std::shared_ptr<const snapshot> read_pool::renewer::current() {
 /// The former one, if it can be had.
 std::shared_ptr<snapshot> read_pool::renewer::next(std::shared_ptr<snapshot> former) const {
     if (!former || former.use_count() > 1) return take_();
+    std::atomic_thread_fence(std::memory_order_acquire); // with who released it
     former->renew(how_.most_bytes);
     return former;
 }
