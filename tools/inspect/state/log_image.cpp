@@ -4,6 +4,9 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 
@@ -33,13 +36,21 @@ T log_image::read(log_position at) const {
     return copy;
 }
 
+/// Their sequence is the one before them: a read takes its bytes in any order, so the one among
+/// them may be of after a change that others of them do not have yet.
 log_words log_image::words() const {
-    return read<log_words>(sizeof(window_header));
+    constexpr log_position at = sizeof(window_header);
+    const auto before = read<std::uint64_t>(at + offsetof(log_words, sequence));
+    std::atomic_thread_fence(std::memory_order_acquire);
+    auto found = read<log_words>(at);
+    found.sequence = before;
+    return found;
 }
 
 /// Whether nothing changed since the words were read, and no change was under way.
 bool log_image::is_unchanged(const log_words& since) const {
     const bool is_changing = since.sequence % 2 != 0 && is_written_;
+    std::atomic_thread_fence(std::memory_order_acquire); // what is checked was read before
     return !is_changing && words().sequence == since.sequence;
 }
 
