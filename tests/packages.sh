@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the packages of the last commit twice, in two folders, for the same bytes; installs them in
-# a bare Debian that has no source tree; makes a state there, looks at it in the terminal, a browser
-# and a notebook, builds programs against the library, and takes the packages away again. The last
+# a bare Debian that has no source tree; makes a state there, kills a node, looks into it in the terminal, a
+# browser and a notebook, builds programs against the library, and takes the packages away again. The last
 # line is "packages: good".
 #
 #     tests/packages.sh            for this machine (amd64)
@@ -171,6 +171,18 @@ for call in 'info state' 'stat state' 'schema state' 'sample state account' 'che
 done
 as_user 'chainbase-sink follow --state state --to sqlite:rows.sqlite --once --quiet
     chainbase-sink verify --state state --to sqlite:rows.sqlite' | sed 's/^/    /'
+end
+
+begin "a node that is killed goes on to the same state"
+killed=0
+as_user 'exec timeout --signal=KILL 3 chainbase-driver live --quiet --interval-ms 20 --block-log chain.blocks --state killed' \
+    2>"$work/log" || killed=$?
+[ $killed = 137 ] || { cat "$work/log" && fail "the node ended with $killed"; }
+as_user 'chainbase-inspect info killed' >"$work/said"
+in_text writer_died "$work/said"
+as_user 'chainbase-driver replay --block-log chain.blocks --state killed --json --quiet' >"$work/again.json"
+digest() { grep -o '"state_digest":"[0-9a-f]*"' "$1"; }
+[ "$(digest "$work/again.json")" = "$(digest "$work/replay.json")" ] || fail "the digests differ"
 end
 
 begin "its page by HTTP"
