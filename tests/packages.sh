@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the packages of the last commit twice, in two folders, for the same bytes; installs them in
-# a bare Debian that has no source tree; makes a state there, kills a node, looks into it in the terminal, a
-# browser and a notebook, builds programs against the library, and takes the packages away again. The last
-# line is "packages: good".
+# a bare Debian that has no source tree; makes a state there, looks into it in the terminal, a
+# browser and a notebook, kills a node, builds programs against the library, and takes the packages
+# away again. The last line is "packages: good".
 #
 #     tests/packages.sh            for this machine (amd64)
 #     tests/packages.sh --arm64    for arm64, by emulation; no second build
