@@ -41,6 +41,7 @@ void address_space::require_possible(std::size_t window_bytes, std::size_t windo
 
 std::size_t address_space::window_that_fits(std::size_t window_bytes, std::size_t windows) {
     constexpr std::size_t least = std::size_t{64} << 20;
+    if (windows > max_bytes / window_bytes) return window_bytes; // impossible; and it may wrap
     const std::size_t all = window_bytes * windows;
     if (is_free(all + all / page_tracker::page_bytes + alignment)) return window_bytes;
     std::size_t fits = window_bytes / 2;
@@ -96,7 +97,7 @@ void address_space::enter_registry() {
     for (std::size_t i = 0; i < registry_capacity; ++i) {
         entry& place = registry_[i];
         if (place.base.load(std::memory_order_relaxed) != 0) continue;
-        // Who sees one of these sees that the entry was free before (containing()).
+        // A reader that loads a new size then finds that the base has changed (containing()).
         place.bytes.store(window_bytes_ * windows_, std::memory_order_release);
         place.window_bytes.store(window_bytes_, std::memory_order_release);
         place.base.store(reinterpret_cast<std::uintptr_t>(base_), std::memory_order_release);

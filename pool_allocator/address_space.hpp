@@ -40,7 +40,8 @@ public:
     static void require_possible(std::size_t window_bytes, std::size_t windows);
 
     /// `window_bytes`, or, if this process may not have the addresses for `windows` of them, the
-    /// largest half, quarter ... of which it may have twice as many; 64 MiB at least.
+    /// largest half, quarter ... of which it may have twice as many; 64 MiB at least. Requires
+    /// window_bytes > 0.
     [[nodiscard]] static std::size_t window_that_fits(std::size_t window_bytes,
                                                       std::size_t windows);
 

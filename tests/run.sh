@@ -138,7 +138,7 @@ if [ $tier = all ]; then
     TMPDIR=$scratch build/release/bin/test_snapshot_file '[large]' || said=FAILED failed=1
     summaries+=("tests that take GiB: $said")
     said=passed
-    TMPDIR=$scratch tests/arm64.sh || said=FAILED failed=1
+    scratch=$scratch tests/arm64.sh || said=FAILED failed=1
     summaries+=("engine and archive of arm64: $said")
     said=passed
     tests/packages.sh || said=FAILED failed=1

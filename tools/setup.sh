@@ -25,7 +25,9 @@ packages=(
 case ${1:-} in
 '') ;;
 --browser) packages+=(chromium chromium-driver) ;;
---arm64) packages+=(g++-aarch64-linux-gnu qemu-user-static mmdebstrap arch-test debian-archive-keyring) ;;
+--arm64)
+    packages+=(g++-aarch64-linux-gnu qemu-user-static mmdebstrap arch-test debian-archive-keyring)
+    ;;
 --notebook) packages+=(python3-matplotlib) ;;
 --packages) packages+=(lintian mmdebstrap arch-test debian-archive-keyring dpkg-dev systemd) ;;
 *)

@@ -85,13 +85,13 @@ std::shared_ptr<const snapshot> read_pool::renewer::current() {
     const bool is_newest = now && now->is_newest();
     const bool is_small = is_newest && now->costs().bytes <= how_.most_bytes;
     const bool may_be_read = is_newest || (was_newest && !now->is_too_old());
+    if (!may_be_read) now.reset(); // the worker may wait for it, to renew it
     alone.lock();
     if (is_newest && now == last_) newest_at_ = std::max(newest_at_, begin);
     if (is_small) return now;
     is_asked_ = true;
     changed_.notify_all();
     if (may_be_read) return now;
-    now.reset();                           // which the worker may wait for to renew it
     const std::uint64_t next = begun_ + 1; // one that begins after this request
     ++waiting_;
     changed_.wait(alone, [&] { return done_ >= next; });
@@ -100,7 +100,7 @@ std::shared_ptr<const snapshot> read_pool::renewer::current() {
     return last_;
 }
 
-/// The former one, if it can be had.
+/// Renews the former snapshot if nobody reads it, else takes a new one.
 std::shared_ptr<snapshot> read_pool::renewer::next(std::shared_ptr<snapshot> former) const {
     if (!former || former.use_count() > 1) return take_();
     std::atomic_thread_fence(std::memory_order_acquire); // with who released it
@@ -128,8 +128,9 @@ void read_pool::renewer::work() {
             failure = std::current_exception();
         }
         alone.lock();
-        took_ = steady::now() - begin;
+        const steady::duration took = steady::now() - begin;
         if (made) {
+            took_ = took;
             former_ = std::exchange(last_, std::move(made));
             newest_at_ = begin;
             ++taken_;
@@ -138,7 +139,7 @@ void read_pool::renewer::work() {
         done_ = number;
         changed_.notify_all();
         const steady::duration most = how_.most_age;
-        changed_.wait_for(alone, std::clamp(took_, most / 2, 5 * most),
+        changed_.wait_for(alone, std::clamp(took, most / 2, 5 * most),
                           [&] { return waiting_ > 0 || is_over_; });
     }
 }

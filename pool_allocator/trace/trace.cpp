@@ -72,7 +72,7 @@ std::uint64_t value_of(const number& n) noexcept {
 void add_to(number& n, std::uint64_t amount) noexcept {
     n.store(value_of(n) + amount, std::memory_order_relaxed);
 }
-/// Who loads it with acquire order sees what the thread stored before, too.
+/// A reader that loads it with acquire order sees what the thread stored before, too.
 void add_after_others(number& n, std::uint64_t amount) noexcept {
     n.store(value_of(n) + amount, std::memory_order_release);
 }
@@ -436,7 +436,7 @@ void span::begin(std::uint32_t number) noexcept {
     if (!detail::on.load(std::memory_order_acquire)) return; // the clock is ready
     cell_ = cell_at(number);
     if (cell_ == nullptr) return;
-    add_after_others(cell_->begun, 1); // than the ends of earlier spans
+    add_after_others(cell_->begun, 1); // the others: ends of earlier spans
     parent_ = std::exchange(cell_->thread->innermost, this);
     within_ = 0;
     start_ = clock::now();

@@ -4,8 +4,6 @@
 #include <tools/driver/chain_opening.hpp>
 #include <tools/progress.hpp>
 
-#include <utility>
-
 namespace chainbase::driver::chain_opening {
 
 namespace {

@@ -22,8 +22,8 @@ namespace chainbase::driver::chain_opening {
                                             const std::string& chain, migration& to_now);
 
 /// Refuses a chain without a model before a state is made for it, and what is no state of this
-/// chain before anything of it is migrated. That is closed properly then, with its archive. Returns
-/// `folder`.
+/// chain before anything of it is migrated. A state to migrate is closed
+/// properly before, with its archive. Returns `folder`.
 const std::filesystem::path& ready_to_open(const std::filesystem::path& folder,
                                            const std::string& chain,
                                            const state_options& state_settings);

@@ -13,10 +13,11 @@ libraries=(
     catch2 librapidcheck-dev # of tests
 )
 root=$PWD/build/arm64-root
+tools/setup.sh --arm64
 if [ "$(cat "$root/libraries" 2>/dev/null)" != "${libraries[*]}" ]; then
-    tools/setup.sh --arm64
     rm -rf --one-file-system "$root"
-    tools/packages/emulated.sh tools/packages/root.sh arm64 bookworm "$root" dpkg-dev "${libraries[@]}"
+    tools/packages/emulated.sh tools/packages/root.sh arm64 bookworm "$root" \
+        dpkg-dev "${libraries[@]}"
     # Links such as libz.so -> /lib/... would lead out of the root, and the static library be taken.
     find "$root/usr/lib/aarch64-linux-gnu" -type l -lname '/*' -exec \
         sh -c 'ln -sfr "$0$(readlink "$1")" "$1"' "$root" {} \;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a command while this machine's kernel has programs of arm64 run by qemu, also in roots that
-# have no qemu. Needs root.
+# have no qemu. Nothing that it runs gets more than 64 GiB of addresses. Needs root.
 #
 #     tools/packages/emulated.sh COMMAND [ARGUMENT...]
 set -euo pipefail

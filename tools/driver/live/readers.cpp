@@ -9,7 +9,7 @@ namespace chainbase::driver::live {
 
 namespace {
 
-constexpr std::chrono::milliseconds age(100); ///< of answers; a second where blocks are very large
+constexpr std::chrono::milliseconds age(100); ///< of answers, or four times what a renewal takes
 
 } // namespace
 

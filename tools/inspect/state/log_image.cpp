@@ -36,13 +36,12 @@ T log_image::read(log_position at) const {
     return copy;
 }
 
-/// Their sequence is the one before them: a read takes its bytes in any order, so the one among
-/// them may be of after a change that others of them do not have yet.
+/// One read copies its bytes in any order, so it could have the new sequence with old words: the
+/// sequence is read before them, by itself.
 log_words log_image::words() const {
-    constexpr log_position at = sizeof(window_header);
-    const auto before = read<std::uint64_t>(at + offsetof(log_words, sequence));
+    const std::uint64_t before = sequence();
     std::atomic_thread_fence(std::memory_order_acquire);
-    auto found = read<log_words>(at);
+    auto found = read<log_words>(sizeof(window_header));
     found.sequence = before;
     return found;
 }
@@ -51,7 +50,7 @@ log_words log_image::words() const {
 bool log_image::is_unchanged(const log_words& since) const {
     const bool is_changing = since.sequence % 2 != 0 && is_written_;
     std::atomic_thread_fence(std::memory_order_acquire); // what is checked was read before
-    return !is_changing && words().sequence == since.sequence;
+    return !is_changing && sequence() == since.sequence;
 }
 
 /// Whether it lies in a chunk of the file.

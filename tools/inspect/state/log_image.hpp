@@ -64,6 +64,9 @@ private:
 
     template <typename T>
     [[nodiscard]] T read(log_position at) const;
+    [[nodiscard]] std::uint64_t sequence() const {
+        return read<std::uint64_t>(sizeof(window_header) + offsetof(log_words, sequence));
+    }
     [[nodiscard]] log_words words() const;
     [[nodiscard]] bool is_unchanged(const log_words& since) const;
     [[nodiscard]] bool is_position(log_position at) const noexcept;
