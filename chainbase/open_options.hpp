@@ -31,9 +31,8 @@ enum class durability {
 /// How a state is opened. The window sizes count only when it is created.
 struct open_options {
     open_mode mode = open_mode::read_write;
-    /// Addresses per window: the most that one file can grow to. A multiple of 2 MiB. The default,
-    /// also if it is given, becomes less where the process may not have so many
-    /// (address_space::window_that_fits); so for copies and loads, too.
+    /// The most that one file can grow to, a multiple of 2 MiB. The default is less, also if given,
+    /// of copies, of loads, where the process may have few addresses (window_that_fits).
     std::size_t window_bytes = default_window_bytes;
     /// Windows to reserve. A state needs 26, plus 2 for each type and 1 for each hashed or btree
     /// key.

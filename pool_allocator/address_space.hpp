@@ -39,9 +39,8 @@ public:
     /// multiple of `alignment`, limit_error when all windows together exceed max_bytes.
     static void require_possible(std::size_t window_bytes, std::size_t windows);
 
-    /// `window_bytes`, or, if this process may not have the addresses for `windows` of them, the
-    /// largest half, quarter ... of which it may have twice as many; 64 MiB at least. Requires
-    /// window_bytes > 0.
+    /// `window_bytes`, which is not 0, or, if this process may not have `windows` of them, the
+    /// largest half, quarter ... of which it may have twice as many; 64 MiB at least.
     [[nodiscard]] static std::size_t window_that_fits(std::size_t window_bytes,
                                                       std::size_t windows);
 
