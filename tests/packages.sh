@@ -215,7 +215,7 @@ if [ $machine = amd64 ]; then # an emulated browser takes too long
     as_user "chromium --headless --no-sandbox --disable-gpu --virtual-time-budget=10000 \
         --dump-dom '$address/'" >"$work/page" 2>"$work/log" ||
         { tail "$work/log" && fail "chromium ended with an error"; }
-    in_text 'Memory by type: account ' "$work/page"
+    in_text 'aria-label="Memory by type at ' "$work/page"
     end
 fi
 begin "the end of the server"
