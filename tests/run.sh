@@ -10,7 +10,7 @@
 #                                     minute; hostile sequences, a minute for each surface; 1,000
 #                                     kills of chainbase-sink, its servers and its node; clang; a
 #                                     build without unity; every header alone; engine and
-#                                     archive of arm64; the packages, in bare systems
+#                                     archive of arm64; the packages of both, in bare systems
 #     tests/run.sh ... --soak         randomized tests run 50 million operations each, each fuzz
 #                                     target, hostile surface and tools/soak.sh an hour: hours
 #
@@ -140,9 +140,11 @@ if [ $tier = all ]; then
     said=passed
     scratch=$scratch tests/arm64.sh || said=FAILED failed=1
     summaries+=("engine and archive of arm64: $said")
-    said=passed
-    tests/packages.sh || said=FAILED failed=1
-    summaries+=("packages: $said")
+    for machine in '' --arm64; do
+        said=passed
+        tests/packages.sh $machine || said=FAILED failed=1
+        summaries+=("packages $machine: $said")
+    done
     check headers-gcc headers-clang bench-clang
     for preset in clang no-unity; do
         if build $preset; then summaries+=("$preset: built"); fi
