@@ -341,7 +341,8 @@ if [ $machine = amd64 ]; then # the package is that of all machines
     end
 
     begin "its notebook"
-    install jupyter-nbconvert python3-ipykernel python3-matplotlib
+    # munkres: in place of scipy, which wants another Boost than libchainbase-dev
+    install jupyter-nbconvert python3-ipykernel python3-matplotlib python3-munkres
     as_user 'cp /usr/share/doc/chainbase-doc/tools/python/steem-2016.ipynb shipped.ipynb
         mkdir pictures
         chainbase-driver replay --quiet --state steem-2016 \
