@@ -363,7 +363,7 @@ fi
 
 begin "nothing is left"
 inside sh -ec 'dpkg --purge $(dpkg-query -W -f="\${Package}\n" "*chainbase*")' >/dev/null
-rm -rf "$root/work" "$root/var/lib/chainbase"
+rm -rf "$root/work" "$root/var/lib/chainbase" "$root/var/cache/man"
 inside sh -c 'cd / && find . -xdev -iname "*chainbase*" -not -path "./packages/*" -not -path "./proc/*"' >"$work/left"
 [ ! -s "$work/left" ] || { cat "$work/left" && fail "files are left"; }
 end
