@@ -45,6 +45,9 @@ constexpr bank_engine_entry bank_engines[] = {
 };
 
 constexpr std::uint32_t batches[] = {1, 100, 10'000};
+/// How many nanoseconds of transfers, by their time alone, a reader meets at least: more than what
+/// its first views cost.
+constexpr double least_beside = 2e9;
 
 /// A thread that reads a bank beside its writer: a hundred accounts at a time until end(), or all
 /// of them in one view.
@@ -159,10 +162,14 @@ public:
         for (const std::uint32_t batch : batches) {
             throw_if_interrupted();
             const std::string name = std::to_string(batch);
-            out_.add("transfer_" + name, metric::ns, transfer(batch));
+            const std::uint32_t count = in_a_row(batch);
+            const double alone = transfer(batch, plan_.next(count));
+            out_.add("transfer_" + name, metric::ns, alone);
             if (!entry_.reads_beside) continue;
+            const auto enough = static_cast<std::uint32_t>(least_beside / alone);
+            const std::vector<bank_transfer> beside = plan_.next(std::max(count, enough));
             busy_reader some(*bank_, plan_, names_, busy_reader::what::some);
-            out_.add("transfer_" + name + "_beside_reader", metric::ns, transfer(batch));
+            out_.add("transfer_" + name + "_beside_reader", metric::ns, transfer(batch, beside));
             out_.add("read_beside_" + name, metric::ns, some.end());
             busy_reader all(*bank_, plan_, names_, busy_reader::what::all);
             while (!all.is_done()) {
@@ -179,13 +186,14 @@ public:
 private:
     static constexpr std::size_t looked_up = 50'000;
 
-    /// Nanoseconds a transfer.
-    double transfer(std::uint32_t batch) {
+    [[nodiscard]] std::uint32_t in_a_row(std::uint32_t batch) const {
         const std::uint64_t most = std::uint64_t{batch} * options_.synced_batches;
-        const auto count = static_cast<std::uint32_t>(
+        return static_cast<std::uint32_t>(
             std::min<std::uint64_t>(options_.transfers, entry_.synced ? most : UINT64_MAX));
-        std::uint64_t number = plan_.made();
-        const std::vector<bank_transfer> all = plan_.next(count);
+    }
+    /// The last ones of the plan. Nanoseconds a transfer.
+    double transfer(std::uint32_t batch, const std::vector<bank_transfer>& all) {
+        std::uint64_t number = plan_.made() - all.size();
         return nanoseconds([&] {
                    for (std::span rest(all); !rest.empty();) {
                        const auto some = rest.first(std::min<std::size_t>(rest.size(), batch));
@@ -194,7 +202,7 @@ private:
                        rest = rest.subspan(some.size());
                    }
                }) /
-               count;
+               static_cast<double>(all.size());
     }
 
     const bank_engine_entry& entry_;
@@ -212,8 +220,10 @@ private:
 void run_bank(const bank_options& options) {
     constexpr std::uintmax_t per_account = 800;
     constexpr std::uintmax_t per_transfer = 200;
-    const std::uintmax_t needed = (std::uintmax_t{1} << 30) + options.accounts * per_account +
-                                  2 * std::size(batches) * options.transfers * per_transfer;
+    constexpr std::uintmax_t beside = std::uintmax_t{300} << 20; // in least_beside
+    const std::uintmax_t needed =
+        (std::uintmax_t{1} << 30) + options.accounts * per_account +
+        std::size(batches) * (2 * options.transfers * per_transfer + beside);
     require_space(options.memory, needed, "fewer --transfers, fewer --accounts, another --memory");
     require_space(options.directory, needed, "fewer --transfers, fewer --accounts");
     const bench_run run("bank", options);
