@@ -226,8 +226,16 @@ std::uint64_t snapshot_pages::retries() const {
 
 // --- filling ---
 
-std::uint64_t snapshot_pages::step() const noexcept {
-    return small_steps.load(std::memory_order_relaxed) < many ? small_step : large_step;
+/// Once some of a large step was touched, the rest is expected to be: a step costs more than to
+/// copy it.
+std::uint64_t snapshot_pages::step_at(std::uint64_t offset) const noexcept {
+    if (small_steps.load(std::memory_order_relaxed) >= many) return large_step;
+    constexpr std::uint64_t steps = large_step / small_step;
+    const std::uint64_t first = offset / large_step * steps;
+    std::uint64_t touched = 0;
+    for (std::uint64_t at = first; at < first + steps; ++at)
+        touched += filled_.contains(at) ? 1 : 0;
+    return touched < steps / 8 ? small_step : large_step;
 }
 
 /// The live bytes.
@@ -254,7 +262,7 @@ bool snapshot_pages::fill(std::uint64_t offset) {
     const std::lock_guard alone(mutex_);
     if (lost_) std::rethrow_exception(lost_); // at once: it would fail again, or be of no use
     if (filled_.contains(offset / small_step)) return false;
-    const std::uint64_t bytes = step(); // other snapshots may change it
+    const std::uint64_t bytes = step_at(offset);
     const std::uint64_t begin = offset / bytes * bytes;
     piece_.resize(std::max<std::size_t>(piece_.size(), bytes));
     const std::span<std::byte> into(piece_.data(), bytes);

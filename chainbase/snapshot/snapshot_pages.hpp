@@ -84,7 +84,7 @@ private:
     [[nodiscard]] bool fill(std::uint64_t offset);
     void copy(std::uint64_t offset, std::span<std::byte> into) const;
     void put_back(std::uint64_t offset, std::span<std::byte> bytes) const noexcept;
-    [[nodiscard]] std::uint64_t step() const noexcept;
+    [[nodiscard]] std::uint64_t step_at(std::uint64_t offset) const noexcept;
     /// Makes it a page of zeros. Returns false where that is not wanted.
     [[nodiscard]] bool lose(std::uint64_t offset, const std::exception_ptr& why) noexcept;
 
