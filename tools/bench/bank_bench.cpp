@@ -45,8 +45,8 @@ constexpr bank_engine_entry bank_engines[] = {
 };
 
 constexpr std::uint32_t batches[] = {1, 100, 10'000};
-/// How many nanoseconds of transfers, by their time alone, a reader meets at least: more than what
-/// its first views cost.
+/// How long a reader and the writer meet at least, in nanoseconds, by the speed of a first try:
+/// more than what the first views cost.
 constexpr double least_beside = 2e9;
 
 /// A thread that reads a bank beside its writer: a hundred accounts at a time until end(), or all
@@ -163,14 +163,13 @@ public:
             throw_if_interrupted();
             const std::string name = std::to_string(batch);
             const std::uint32_t count = in_a_row(batch);
-            const double alone = transfer(batch, plan_.next(count));
-            out_.add("transfer_" + name, metric::ns, alone);
+            out_.add("transfer_" + name, metric::ns, transfer(batch, plan_.next(count)));
             if (!entry_.reads_beside) continue;
-            const auto enough = static_cast<std::uint32_t>(least_beside / alone);
-            const std::vector<bank_transfer> beside = plan_.next(std::max(count, enough));
-            busy_reader some(*bank_, plan_, names_, busy_reader::what::some);
-            out_.add("transfer_" + name + "_beside_reader", metric::ns, transfer(batch, beside));
-            out_.add("read_beside_" + name, metric::ns, some.end());
+            const auto enough =
+                static_cast<std::uint32_t>(least_beside / beside_reader(batch, count).transfer);
+            const both_ns both = beside_reader(batch, std::max(count, enough));
+            out_.add("transfer_" + name + "_beside_reader", metric::ns, both.transfer);
+            out_.add("read_beside_" + name, metric::ns, both.read);
             busy_reader all(*bank_, plan_, names_, busy_reader::what::all);
             while (!all.is_done()) {
                 const std::uint64_t number = plan_.made();
@@ -190,6 +189,16 @@ private:
         const std::uint64_t most = std::uint64_t{batch} * options_.synced_batches;
         return static_cast<std::uint32_t>(
             std::min<std::uint64_t>(options_.transfers, entry_.synced ? most : UINT64_MAX));
+    }
+    struct both_ns {
+        double transfer;
+        double read;
+    };
+    both_ns beside_reader(std::uint32_t batch, std::uint32_t count) {
+        const std::vector<bank_transfer> all = plan_.next(count);
+        busy_reader some(*bank_, plan_, names_, busy_reader::what::some);
+        const double taken = transfer(batch, all);
+        return {taken, some.end()};
     }
     /// The last ones of the plan. Nanoseconds a transfer.
     double transfer(std::uint32_t batch, const std::vector<bank_transfer>& all) {
@@ -223,7 +232,7 @@ void run_bank(const bank_options& options) {
     constexpr std::uintmax_t beside = std::uintmax_t{300} << 20; // in least_beside
     const std::uintmax_t needed =
         (std::uintmax_t{1} << 30) + options.accounts * per_account +
-        std::size(batches) * (2 * options.transfers * per_transfer + beside);
+        std::size(batches) * (3 * options.transfers * per_transfer + beside);
     require_space(options.memory, needed, "fewer --transfers, fewer --accounts, another --memory");
     require_space(options.directory, needed, "fewer --transfers, fewer --accounts");
     const bench_run run("bank", options);
