@@ -94,19 +94,21 @@ def table(head, rows, words=1):
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
-def compared(values, own=0, better=min):
-    """Cells; that of `own` is bold where another one is better."""
-    there = [value for value in values if value is not None]
+def compared(values, better=min, own=1):
+    """Cells; the first `own` are chainbase's, and bold where another engine is better."""
+    others = [value for value in values[own:] if value is not None]
     cells = [text(value) for value in values]
-    if values[own] is not None and better(there) != values[own]:
-        cells[own] = f"**{cells[own]}**"
+    for place, value in enumerate(values[:own]):
+        if value is not None and better([value, *others]) != value:
+            cells[place] = f"**{cells[place]}**"
     return cells
 
 
 def bank_table(bank, engines):
     def rates(operation):
         times = [bank.get(engine, operation) for engine in engines]
-        return compared([time and 1e6 / time for time in times], better=max)
+        own = sum(engine.startswith(OWN) for engine in engines)
+        return compared([time and 1e6 / time for time in times], max, own)
 
     rows = []
     for batch in BATCHES:
