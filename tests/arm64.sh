@@ -30,7 +30,7 @@ echo "arm64: both wrote this snapshot, and loaded the other's"
 # of addresses), or takes too long for; or they need more addresses than there are (emulated.sh).
 excluded='files on a disk have small pages|memory has no room for together|that waits for the disk often'
 excluded+='|has room for many snapshots|has outgrown its addresses|whose ids are far apart'
-excluded+='|may not grow|any number of addresses|process may have the addresses'
+excluded+='|heap that may not grow|addresses that may not grow|any number of addresses|process may have the addresses'
 excluded+='|copies have what the state was|a fork has no snapshots'
 export CHAINBASE_TEST_OPERATIONS=${CHAINBASE_TEST_OPERATIONS:-3000}
 TMPDIR=$scratch tools/packages/emulated.sh ctest --test-dir build/arm64 --output-on-failure \

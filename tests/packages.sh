@@ -184,8 +184,9 @@ until compgen -G "$root/var/lib/chainbase/killed/segment*" >"$work/said"; do
     sleep 0.1
 done
 sleep 2
-kill -KILL "$running"
+kill -KILL "$running" || { cat "$work/log" && fail "the node ended"; }
 wait "$running" || true
+running=
 as_user 'chainbase-inspect info killed' >"$work/said"
 in_text writer_died "$work/said"
 as_user 'chainbase-driver replay --block-log chain.blocks --state killed --json --quiet' \

@@ -31,6 +31,9 @@ static_assert(pages_of_step == 16, "a bit of a mask for each");
 constexpr std::uint64_t large_step = std::uint64_t{2} << 20;
 constexpr std::size_t many = 16'384;
 std::atomic<std::size_t> small_steps{0}; ///< of all snapshots of the process
+bool are_many() noexcept {
+    return small_steps.load(std::memory_order_relaxed) >= many;
+}
 
 struct entry {
     std::atomic<std::uintptr_t> begin{0};
@@ -229,7 +232,7 @@ std::uint64_t snapshot_pages::retries() const {
 /// Once some of a large step was touched, the rest is expected to be: a step costs more than to
 /// copy it.
 std::uint64_t snapshot_pages::step_at(std::uint64_t offset) const noexcept {
-    if (small_steps.load(std::memory_order_relaxed) >= many) return large_step;
+    if (are_many()) return large_step;
     constexpr std::uint64_t steps = large_step / small_step;
     const std::uint64_t first = offset / large_step * steps;
     std::uint64_t touched = 0;
@@ -262,23 +265,30 @@ bool snapshot_pages::fill(std::uint64_t offset) {
     const std::lock_guard alone(mutex_);
     if (lost_) std::rethrow_exception(lost_); // at once: it would fail again, or be of no use
     if (filled_.contains(offset / small_step)) return false;
-    const std::uint64_t bytes = step_at(offset);
-    const std::uint64_t begin = offset / bytes * bytes;
+    std::uint64_t bytes = step_at(offset);
     piece_.resize(std::max<std::size_t>(piece_.size(), bytes));
-    const std::span<std::byte> into(piece_.data(), bytes);
-    auto copy_it = [&] { copy(begin, into); };
+    std::uint64_t begin = 0;
+    std::span<std::byte> into;
+    auto copy_it = [&, is_again = false]() mutable {
+        // A writer that rolls back often always does so while much is copied.
+        if (std::exchange(is_again, true) && !are_many()) bytes = small_step;
+        begin = offset / bytes * bytes;
+        into = {piece_.data(), bytes};
+        copy(begin, into);
+    };
     images_.with_images([](void* with) { (*static_cast<decltype(copy_it)*>(with))(); }, &copy_it);
     put_back(begin, into);
     write_at(memory_, memory_name, begin, into);
     if (mprotect(range_.base() + begin, into.size(), PROT_READ) != 0)
         throw_file_error(memory_name, "give access to");
-    for (std::uint64_t at = begin; at < begin + into.size(); at += small_step)
-        if (filled_.emplace(at / small_step, 0).second) pages_ += pages_of_step;
+    std::size_t filled = 0; // before, each as a small step
+    for (std::uint64_t at = begin; at < begin + bytes; at += small_step)
+        if (!filled_.emplace(at / small_step, 0).second) ++filled;
+    pages_ += bytes / page - filled * pages_of_step;
     pages_copied.add(bytes / page);
-    if (into.size() == small_step) {
-        ++small_;
-        small_steps.fetch_add(1, std::memory_order_relaxed);
-    }
+    const std::size_t small = bytes == small_step ? 1 : 0;
+    small_ += small - filled;
+    small_steps.fetch_add(small - filled, std::memory_order_relaxed);
     return true;
 }
 

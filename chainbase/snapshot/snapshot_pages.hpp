@@ -24,7 +24,8 @@ namespace chainbase {
 /// block.
 ///
 /// The pages are those of an anonymous file: written through the file, and made readable at once,
-/// so that no thread sees half a page. The handler passes on every other fault.
+/// so that no thread sees half a page. One that is written again gets the bytes that it has. The
+/// handler passes on every other fault.
 ///
 /// A page that cannot be had is one of zeros where the reader bears that, as one does that reads
 /// damaged states, and asks afterwards. Elsewhere it ends the guarded read in which it was touched,

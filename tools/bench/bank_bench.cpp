@@ -229,7 +229,7 @@ private:
 void run_bank(const bank_options& options) {
     constexpr std::uintmax_t per_account = 800;
     constexpr std::uintmax_t per_transfer = 200;
-    constexpr std::uintmax_t beside = std::uintmax_t{300} << 20; // in least_beside
+    constexpr std::uintmax_t beside = std::uintmax_t{600} << 20; // in least_beside
     const std::uintmax_t needed =
         (std::uintmax_t{1} << 30) + options.accounts * per_account +
         std::size(batches) * (3 * options.transfers * per_transfer + beside);
