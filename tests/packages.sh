@@ -292,7 +292,7 @@ inside sh -ec 'cd /work && cmake -S . -B build -G Ninja >log && cmake --build bu
     g++ -std=c++20 counter.cpp -o counter $(pkg-config --cflags --libs chainbase)
     g++ -std=c++20 counter.cpp -o counter-static $(pkg-config --static --cflags --libs chainbase)
     build/counter; ./counter; ./counter-static' >"$work/said" 2>"$work/log" || { cat "$work/log" && false; }
-diff <(printf 'call 1\ncall 2\ncall 3\n') <(grep -v ' its segment is in ' "$work/said")
+diff <(printf 'call 1\ncall 2\ncall 3\n') <(grep '^call ' "$work/said")
 inside chainbase-inspect sample /work/state counter | tee "$work/said"
 in_text calls "$work/said"
 end

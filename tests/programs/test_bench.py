@@ -376,10 +376,10 @@ BESIDE = {
 
 def test_the_bank_report_has_every_row_and_leaves_nothing_behind(report, scratch):
     place = ("--directory", scratch, "--memory", scratch)
-    size = ("--accounts", 500, "--transfers", 2000, "--synced-batches", 5, "--rounds", 1)
+    size = ("--accounts", 500, "--transfers", 2000, "--synced-batches", 5, "--seconds", 0, "--rounds", 1)
     found = report("bank", *size, *place)
     assert (found["accounts"], found["transfers"], found["synced_batches"]) == (500, 2000, 5)
-    beside = ("chainbase", "lmdb", "rocksdb", "chainbase_commit", "lmdb_sync", "rocksdb_sync")
+    beside = ("chainbase", "chainbase_locked", "lmdb", "rocksdb", "chainbase_commit", "lmdb_sync", "rocksdb_sync")
     assert by_engine(found["rows"], 1e-9) == {
         **{engine: ALONE | BESIDE for engine in beside},
         "classical_hashed": ALONE,

@@ -27,10 +27,11 @@ struct bank_options : bench_options {
     std::uint32_t accounts = 1'000'000;
     std::uint32_t transfers = 1'000'000; ///< in a row
     std::uint32_t synced_batches = 200;  ///< in a row of an engine that is synced, at most
+    double seconds = 2;                  ///< that a reader and the writer meet, at least
     std::vector<std::string> engines;
     fs::path memory = default_directory();
 };
-BOOST_DESCRIBE_STRUCT(bank_options, (), (accounts, transfers, synced_batches))
+BOOST_DESCRIBE_STRUCT(bank_options, (), (accounts, transfers, synced_batches, seconds))
 
 /// In the order of execution.
 constexpr bank_engine_entry bank_engines[] = {
@@ -45,9 +46,6 @@ constexpr bank_engine_entry bank_engines[] = {
 };
 
 constexpr std::uint32_t batches[] = {1, 100, 10'000};
-/// How long a reader and the writer meet at least, in nanoseconds, by the speed of a first try:
-/// more than what the first views cost.
-constexpr double least_beside = 2e9;
 
 /// A thread that reads a bank beside its writer: a hundred accounts at a time until end(), or all
 /// of them in one view.
@@ -165,8 +163,8 @@ public:
             const std::uint32_t count = in_a_row(batch);
             out_.add("transfer_" + name, metric::ns, transfer(batch, plan_.next(count)));
             if (!entry_.reads_beside) continue;
-            const auto enough =
-                static_cast<std::uint32_t>(least_beside / beside_reader(batch, count).transfer);
+            const double first_try = beside_reader(batch, count).transfer;
+            const auto enough = static_cast<std::uint32_t>(options_.seconds * 1e9 / first_try);
             const both_ns both = beside_reader(batch, std::max(count, enough));
             out_.add("transfer_" + name + "_beside_reader", metric::ns, both.transfer);
             out_.add("read_beside_" + name, metric::ns, both.read);
@@ -229,7 +227,7 @@ private:
 void run_bank(const bank_options& options) {
     constexpr std::uintmax_t per_account = 800;
     constexpr std::uintmax_t per_transfer = 200;
-    constexpr std::uintmax_t beside = std::uintmax_t{600} << 20; // in least_beside
+    const auto beside = static_cast<std::uintmax_t>(options.seconds * 3e8); // the fastest engine
     const std::uintmax_t needed =
         (std::uintmax_t{1} << 30) + options.accounts * per_account +
         std::size(batches) * (3 * options.transfers * per_transfer + beside);
@@ -263,6 +261,11 @@ void declare_bank(command& verb) {
                     "Batches in a row, at most, of an engine that syncs each")
         .shows_default()
         .whole_number(1, 1'000'000);
+    verb.add_option("--seconds", options->seconds,
+                    "How long a reader and the writer meet, at least, by the speed of a first try: "
+                    "more than what the first views cost")
+        .shows_default()
+        .real_number(0, 100);
     declare_engines(verb, options->engines, bank_engines);
     verb.add_option("--memory", options->memory,
                     "Where engines that are not synced, and the segment of chainbase, have their "
