@@ -144,7 +144,8 @@ private:
 
     bytes_view take_text(const rows::value_type& type) {
         const bytes_view text = take(count());
-        const bool fits = type.what == kind::text || text.size() <= type.bytes;
+        const bool fits = type.what == kind::text || (text.size() <= type.bytes &&
+                                                      std::ranges::count(text, std::byte{0}) == 0);
         is_whole_ = is_whole_ && fits;
         return text;
     }
