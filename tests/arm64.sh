@@ -31,7 +31,7 @@ echo "arm64: both wrote this snapshot, and loaded the other's"
 excluded='files on a disk have small pages|memory has no room for together|that waits for the disk often'
 excluded+='|has room for many snapshots|has outgrown its addresses|whose ids are far apart'
 excluded+='|heap that may not grow|addresses that may not grow|any number of addresses|process may have the addresses'
-excluded+='|copies have what the state was|a fork has no snapshots'
+excluded+='|copies have what the state was|a fork has no snapshots|example: follower'
 export CHAINBASE_TEST_OPERATIONS=${CHAINBASE_TEST_OPERATIONS:-3000}
 TMPDIR=$scratch tools/packages/emulated.sh ctest --test-dir build/arm64 --output-on-failure \
     --parallel "${CHAINBASE_JOBS:-$(nproc)}" --timeout 1500 --no-tests=error --exclude-regex "$excluded"
