@@ -21,9 +21,9 @@ namespace chainbase::driver::chain_opening {
 [[nodiscard]] open_options how_to_take_over(const state_options& state_settings,
                                             const std::string& chain, migration& to_now);
 
-/// Refuses a chain without a model before a state is made for it, and what is no state of this
-/// chain before anything of it is migrated. A state to migrate is closed
-/// properly before, with its archive. Returns `folder`.
+/// Refuses a chain without a model before a state is made for it, and a state of another chain
+/// before anything of it is migrated: opens a state to migrate with its archive first, and closes
+/// it properly. Returns `folder`.
 const std::filesystem::path& ready_to_open(const std::filesystem::path& folder,
                                            const std::string& chain,
                                            const state_options& state_settings);
