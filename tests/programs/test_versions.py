@@ -84,6 +84,23 @@ def test_a_dump_is_what_it_was(kept):
     assert kept.inspect("dump", state).out == kept.unpacked("dump").read_text()
 
 
+def test_a_dump_is_loaded(kept):
+    state = kept.folder / "state"
+    kept.inspect("load", state, kept.unpacked("dump"), *PLACE)
+    (kept.unpacked("closed") / "archive").rename(state / "archive")  # as load says
+    kept.is_as_it_was(state)
+    kept.goes_on(state)
+
+
+def test_what_a_follower_has_not_read(kept):
+    if not (kept.from_ / "followed.tar.xz").exists():
+        return  # of a version that had no feed
+    state = kept.unpacked("followed")
+    kept.goes_on(state, 50)  # its node was killed at block 60
+    said = kept.inspect("feed", state, "--cursor", "kept", "--json").out
+    assert said.startswith(kept.unpacked("feed").read_text())
+
+
 def test_a_snapshot(kept):
     if "snapshot" not in kept.expected:
         return  # of a version that had none

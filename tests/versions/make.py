@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """What a version writes, for later ones to open: make.py BIN FOLDER. README.md says what there is."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 BLOCK = 400
+FOLLOWED = 40  # from there on
 GENERATED = ["--operations", 3000, "--accounts", 60, "--transactions-per-block", 5, "--cash-out-percent", 1,
              "--paid-percent", 100, "--mix", "comment=30,comment_delete=10,vote=20,custom=30,transfer=10"]
 
@@ -50,22 +52,41 @@ def main(programs, to):
         told = json.loads(call(inspect, "snapshot", "write", "closed", "--to", "snapshot", "--json"))
         expected["snapshot"] = told["name"]
         keep("snapshot")
-    running = subprocess.Popen(  # each block is a session, of which ten can be undone
-        [str(word) for word in (driver, "live", "--block-log", "log", "--state", "killed", "--lag", 10,
-                                "--interval-ms", 10, "--durability", "commit", "--checkpoint-interval", 0.3)],
-        stdout=subprocess.DEVNULL)
-    while block_of(inspect) < BLOCK:
-        pass
-    running.kill()
-    running.wait()
+    with live(driver, "killed", "log"):
+        while block_of(inspect, "killed") < BLOCK:
+            pass
+    if "feed" in call(inspect, "--help"):
+        with live(driver, "followed", "first"):
+            while block_of(inspect, "followed") < FOLLOWED:
+                pass
+            call(inspect, "feed", "followed", "--cursor", "kept")
+            while block_of(inspect, "followed") < FOLLOWED + 20:
+                pass
+        keep("followed")
+        Path("feed").write_text(call(inspect, "feed", "followed", "--cursor", "kept", "--json"))
+        keep("feed")
     for name in ("closed", "killed", "backup", "dump"):
         keep(name)
     (to / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
 
 
-def block_of(inspect):
+@contextlib.contextmanager
+def live(driver, state, log):
+    """A node that is killed in the end. Each block is a session, of which ten can be undone."""
+    running = subprocess.Popen(
+        [str(word) for word in (driver, "live", "--block-log", log, "--state", state, "--lag", 10,
+                                "--interval-ms", 10, "--durability", "commit", "--checkpoint-interval", 0.3)],
+        stdout=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        running.kill()
+        running.wait()
+
+
+def block_of(inspect, state):
     """How far the node is that runs."""
-    found = subprocess.run([inspect, "range", "killed", "applied_block", "id", "--reverse", "--limit", "1", "--json"],
+    found = subprocess.run([inspect, "range", state, "applied_block", "id", "--reverse", "--limit", "1", "--json"],
                            capture_output=True, text=True)
     return max((json.loads(line).get("number", 0) for line in found.stdout.splitlines()), default=0)
 
