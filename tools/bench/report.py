@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Makes the tables and pictures of README.md from the raw results in results/: the --json of one run of each bench, and
-the --csv of `growth`.
+"""Makes the tables and pictures of README.md, and the figures of the main one, from the raw results in results/: the
+--json of one run of each bench, and the --csv of `growth`.
 
     tools/bench/report.py                    writes them
     tools/bench/report.py --check            compares them; prints what differs, and then ends with 1
     tools/bench/report.py --measure [NAME..] runs the benches of build/release/bin first and keeps what they print
 
-In README.md a table stands between `<!-- NAME -->` and `<!-- end -->`. Pictures need gnuplot (Debian: gnuplot-nox);
+On a page a table stands between `<!-- NAME -->` and `<!-- end -->`. Pictures need gnuplot (Debian: gnuplot-nox);
 another version than the one that drew them draws them otherwise, so --check compares those of the same one only.
 """
 
@@ -19,9 +19,10 @@ from pathlib import Path
 from statistics import median
 
 HERE = Path(__file__).resolve().parent
-PROGRAMS = HERE.parent.parent / "build/release/bin"
+TREE = HERE.parent.parent
+PROGRAMS = TREE / "build/release/bin"
 CHAINS = HERE.parent / "chains"
-GENERATED = HERE.parent.parent / "build/social.blocks"
+GENERATED = TREE / "build/social.blocks"
 CALLS = {
     "bank": "--transfers 200000 --synced-batches 50",
     "account": "--engines chainbase,classical,heap,lmdb,rocksdb",
@@ -125,10 +126,13 @@ def code(name):
 def plain_table(result, first, rows, engines=None):
     """Of (label, operation, divisor)."""
     engines = engines or result.engines
-    return table([first, *map(code, engines)], [
-        [label, *compared([value and value / divisor for value in
-                           (result.get(engine, operation) for engine in engines)])]
-        for label, operation, divisor in rows])
+    return table([first, *map(code, engines)], rows_of(result, rows, engines))
+
+
+def rows_of(result, rows, engines):
+    return [[label, *compared([value and value / divisor for value in
+                               (result.get(engine, operation) for engine in engines)])]
+            for label, operation, divisor in rows]
 
 
 ACCOUNT = (
@@ -144,16 +148,17 @@ ACCOUNT = (
 )
 
 
-def chain_table(logs):
-    rows, engines = [], ("chainbase", "classical", "classical_hashed")
+CHAIN = (("replay, ns an operation", "replay", 1), ("sync, ns an operation", "sync", 1),
+         ("a live block, ms", "live_block", 1e6), ("memory, MiB", "state_bytes", 1 << 20))
+
+
+def chain_rows(logs, engines):
+    rows = []
     for log in logs.values():
         name = log.about["log"].removesuffix(".blocks")
         name = "generated" if name == GENERATED.stem else name
-        for label, operation, divisor in (("replay, ns an operation", "replay", 1), ("sync, ns an operation", "sync", 1),
-                                          ("a live block, ms", "live_block", 1e6), ("memory, MiB", "state_bytes", 1 << 20)):
-            values = [log.get(engine, operation) for engine in engines]
-            rows.append([f"{name}: {label}", *compared([value and value / divisor for value in values])])
-    return table(["", *map(code, engines)], rows)
+        rows += rows_of(log, [(f"{name}: {label}", *what) for label, *what in CHAIN], engines)
+    return rows
 
 
 CRASH = {  # what a loss of power costs: all (0), some blocks (1), none (2)
@@ -238,19 +243,31 @@ def machines(found):
     return "\n".join(dict.fromkeys(lines))
 
 
+def summary_table(found):
+    engines = (OWN, "classical")
+    account = [(f"{label}, ns", operation, 1) for label, operation in (
+        ("create, 3 keys", "create"), ("find by id", "find_by_id"), ("find by name, hashed", "find_by_name_hashed"),
+        ("find by name, ordered", "find_by_name"), ("modify", "modify"), ("modify in a session", "session_modify"),
+        ("undo of that", "undo_modify"))]
+    account.append(("bytes an object", "object_bytes", 1))
+    return table(["", *engines], rows_of(found["account"], account, engines) + chain_rows(found["chain"], engines))
+
+
 def tables(found):
+    """By page, and name."""
     account = [(label, operation, 1) for label, operation in ACCOUNT]
-    return {
+    chains = (OWN, "classical", "classical_hashed")
+    return {TREE / "README.md": {"figures": summary_table(found)}, HERE / "README.md": {
         "machine": machines(found),
         "runs": runs_table(found),
         "bank": bank_table(found["bank"], UNSYNCED),
         "bank, synced": bank_table(found["bank"], SYNCED),
         "account": plain_table(found["account"], "ns, or bytes", account),
-        "chain": chain_table(found["chain"]),
+        "chain": table(["", *map(code, chains)], chain_rows(found["chain"], chains)),
         "crash": crash_table(found["crash"]),
         "readers": readers_table(found["readers"]),
         "root": plain_table(found["root"], "1,000,000 objects", ROOT, [OWN]),
-    }
+    }}
 
 
 # --- pictures ---
@@ -338,18 +355,16 @@ def pictures(found):
             "growth.svg": draw(growth_picture())}
 
 
-# --- the page ---
+# --- the pages ---
 
 
-def page(found):
-    made = tables(found)
-
+def page(path, made):
     def fill(match):
         return f"<!-- {match[1]} -->\n{made.pop(match[1])}<!-- end -->"
 
-    filled = re.sub(r"<!-- ([a-z, ]+) -->\n.*?<!-- end -->", fill, (HERE / "README.md").read_text(), flags=re.S)
+    filled = re.sub(r"<!-- ([a-z, ]+) -->\n.*?<!-- end -->", fill, path.read_text(), flags=re.S)
     if made:
-        sys.exit(f"report: README.md has no place for {', '.join(made)}")
+        sys.exit(f"report: {path} has no place for {', '.join(made)}")
     return filled
 
 
@@ -361,7 +376,8 @@ def main(words):
     if words[:1] == ["--measure"]:
         measure(words[1:] or CALLS)
     found = results()
-    files = {HERE / "README.md": page(found), **{HERE / "pictures" / name: made for name, made in pictures(found).items()}}
+    files = {path: page(path, made) for path, made in tables(found).items()}
+    files |= {HERE / "pictures" / name: made for name, made in pictures(found).items()}
     if words != ["--check"]:
         for file, content in files.items():
             file.parent.mkdir(exist_ok=True)
