@@ -81,12 +81,10 @@ void set(chainbase::database& copy, std::uint32_t of, chainbase::archive::bytes_
     }
 }
 
-void follow(const fs::path& node, const fs::path& own) {
-    chainbase::database copy(own);
-    copy.add_type<copied>("copied");
-    copy.add_type<place>("place");
-    chainbase::feed::follower from(node, "balances");
-    if (copy.count<place>() == 0) { // what there is now
+/// Copies the balances of now; what changes them is told from there on. False when the snapshot was
+/// of no use: its block was undone, or changed too much.
+bool begin_copy(chainbase::database& copy, chainbase::feed::follower& from, const fs::path& node) {
+    try {
         chainbase::snapshot begin(node);
         begin.add_type<account>("account");
         from.begin_at(begin);
@@ -99,7 +97,20 @@ void follow(const fs::path& node, const fs::path& own) {
         copy.create<place>([&](place& made) { made.position = from.position(); });
         all.push();
         copy.commit(copy.revision());
+        return true;
+    } catch (const chainbase::busy_error&) {
+    } catch (const chainbase::too_old_error&) {
     }
+    return false; // the session took back what was copied
+}
+
+void follow(const fs::path& node, const fs::path& own) {
+    chainbase::database copy(own);
+    copy.add_type<copied>("copied");
+    copy.add_type<place>("place");
+    chainbase::feed::follower from(node, "balances");
+    while (copy.count<place>() == 0 && !begin_copy(copy, from, node))
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const place& now = copy.get(chainbase::id<place>(0));
     from.go_to(now.position);
     for (entry one; now.irreversible < last_block;) {

@@ -50,13 +50,21 @@ public:
     chainbase_bank(const std::filesystem::path& state, const open_options& how)
         : stored_bank(state, how), is_synced_(how.durability == durability::commit) {}
 
+    void open_accounts(std::uint32_t count) override {
+        stored_bank::open_accounts(count);
+        wait_if_synced();
+    }
     void transfer(std::uint64_t number, std::span<const bank_transfer> batch) override {
         stored_bank::transfer(number, batch);
-        if (is_synced_) state_.wait_until_durable();
+        wait_if_synced();
     }
     std::unique_ptr<bank_reader> reader() override { return std::make_unique<pool_reader>(state_); }
 
 private:
+    void wait_if_synced() {
+        if (is_synced_) state_.wait_until_durable();
+    }
+
     bool is_synced_;
 };
 
