@@ -36,7 +36,7 @@ exclude 'that waits for the disk often|has room for many snapshots|process may h
 exclude 'heap that may not grow|addresses that may not grow|any number of addresses'
 # These need more addresses than there are (emulated.sh), or a faster machine.
 exclude 'has outgrown its addresses|whose ids are far apart|a fork has no snapshots'
-exclude 'copies have what the state was|example: follower'
+exclude 'copies have what the state was'
 export CHAINBASE_TEST_OPERATIONS=${CHAINBASE_TEST_OPERATIONS:-3000}
 TMPDIR=$scratch tools/packages/emulated.sh ctest --test-dir build/arm64 --output-on-failure \
     --parallel "${CHAINBASE_JOBS:-$(nproc)}" --timeout 1500 --no-tests=error \

@@ -56,14 +56,13 @@ BOOST_DESCRIBE_STRUCT(copied, (), (id, account, balance))
 struct place {
     chainbase::id<place> id;
     std::uint64_t position = 0;
-    chainbase::revision_number irreversible = 0; ///< nothing up to there is undone any more
 
     using keys = chainbase::keys<>;
 };
-BOOST_DESCRIBE_STRUCT(place, (), (id, position, irreversible))
+BOOST_DESCRIBE_STRUCT(place, (), (id, position))
 
-constexpr std::uint32_t accounts = 100;
-constexpr chainbase::revision_number last_block = 2'000;
+constexpr std::uint32_t accounts = 100; ///< the node makes one more when it is done
+constexpr chainbase::revision_number blocks = 2'000;
 
 // ANCHOR: follow
 using chainbase::feed::entry;
@@ -113,7 +112,7 @@ void follow(const fs::path& node, const fs::path& own) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const place& now = copy.get(chainbase::id<place>(0));
     from.go_to(now.position);
-    for (entry one; now.irreversible < last_block;) {
+    for (entry one; !copy.find<copied, copied::by_account>(accounts);) {
         if (!from.next(one)) {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
             continue;
@@ -121,10 +120,7 @@ void follow(const fs::path& node, const fs::path& own) {
         auto step = copy.start_session(); // the objects and the place, or neither
         for (const auto& each : one.changes)
             if (from.types()[each.type].name == "account") set(copy, each.id, one.after(each));
-        copy.modify(now, [&](place& here) {
-            here.position = from.position();
-            if (one.what == entry::kind::irreversible) here.irreversible = one.revision;
-        });
+        copy.modify(now, [&](place& here) { here.position = from.position(); });
         step.push();
         copy.commit(copy.revision());
         from.keep();
@@ -137,7 +133,7 @@ void write(const fs::path& state) {
     node.add_type<account>("account");
     chainbase::feed::writer told(node);
     std::mt19937 random(std::random_device{}());
-    while (node.revision() < last_block) {
+    while (node.revision() < blocks) {
         auto block = node.start_session();
         for (int transfers = 0; transfers < 10; ++transfers) {
             const chainbase::id<account> of(random() % accounts);
@@ -154,7 +150,14 @@ void write(const fs::path& state) {
         node.commit(node.revision() - 5);
         std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
-    node.commit(last_block);
+    while (!told.so_far().is_followed) // nobody begins to follow a node that has ended
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (node.count<account>() == accounts) {
+        auto block = node.start_session();
+        node.create<account>([](account&) {});
+        block.push();
+    }
+    node.commit(node.revision());
 }
 
 /// This program once more.
