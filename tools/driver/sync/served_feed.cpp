@@ -24,8 +24,6 @@ constexpr std::chrono::milliseconds look_counts{1};
 /// A cursor is synced at most that often, whatever its client says.
 constexpr std::chrono::milliseconds between_cursor_syncs{200};
 constexpr std::string_view client_prefix = "remote-";
-constexpr std::pair<std::string_view, std::string_view> successor_words{"the standby ",
-                                                                        " of another machine"};
 
 feed_writer seen(other_writer::condition what) {
     switch (what) {
@@ -56,10 +54,7 @@ served_feed::served_feed(const std::filesystem::path& state, bool may_take_over)
 void served_feed::note_successor() {
     const auto by = superseded_by(writer_.state());
     if (!by) return;
-    const auto& [before, after] = successor_words;
-    const bool is_client = by->starts_with(before) && by->ends_with(after);
-    taken_by_ =
-        is_client ? by->substr(before.size(), by->size() - before.size() - after.size()) : *by;
+    taken_by_ = *by;
     seen_ = feed_writer::kept_out;
     is_passed_on_ = true;
     try {
@@ -70,7 +65,7 @@ void served_feed::note_successor() {
 }
 
 std::string served_feed::successor(const std::string& client) {
-    return fmt::format("{}{}{}", successor_words.first, client, successor_words.second);
+    return "the standby " + client + " of another machine";
 }
 
 feed::feed_head& served_feed::head() {
@@ -82,7 +77,7 @@ feed::feed_head& served_feed::head() {
 }
 
 feed_writer served_feed::writer(const std::string& as_told_to) {
-    if (!taken_by_.empty()) return taken_by_ == as_told_to ? seen_ : feed_writer::taken;
+    if (!taken_by_.empty()) return taken_by_ == successor(as_told_to) ? seen_ : feed_writer::taken;
     const auto now = std::chrono::steady_clock::now();
     if (now < next_look_) return seen_;
     next_look_ = now + look_counts;
@@ -139,7 +134,8 @@ feed_cursor served_feed::cursor_for(const feed_request_message& asked) {
 
 void served_feed::take_over(const std::string& client) {
     if (taken_by_.empty()) note_successor();
-    if (taken_by_ == client) return;
+    const std::string own = successor(client);
+    if (taken_by_ == own) return;
     if (!may_take_over_)
         throw refusal_error(refusal_reason::no_take_over,
                             "clients may not take this state's place; serve --take-over lets them");
@@ -160,13 +156,13 @@ void served_feed::take_over(const std::string& client) {
         spdlog::error("{}; {} takes over with what it was told of", problem.what(), client);
         seen_ = feed_writer::lost;
     }
-    taken_by_ = client;
+    taken_by_ = own;
 }
 
 void served_feed::pass_on(const std::string& client) {
-    if (taken_by_ != client || is_passed_on_) return;
+    if (taken_by_ != successor(client) || is_passed_on_) return;
     try {
-        writer_.pass_on(successor(client));
+        writer_.pass_on(taken_by_);
         is_passed_on_ = true;
     } catch (const error& problem) {
         spdlog::error("{}; see that no node is started with this state", problem.what());
