@@ -16,6 +16,9 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
+/// Interval at which a request that waits looks whether it need not any more.
+constexpr std::chrono::milliseconds look_again{10};
+
 /// Waits until nobody reads it: a third snapshot would need addresses for all windows of the state,
 /// too.
 void wait_for_readers(const std::shared_ptr<snapshot>& of) {
@@ -51,9 +54,11 @@ public:
 private:
     void work();
     [[nodiscard]] std::shared_ptr<snapshot> next(std::shared_ptr<snapshot> former) const;
-    [[nodiscard]] steady::duration most_age() const noexcept {
+    /// So old may a snapshot be. Requires the mutex.
+    [[nodiscard]] steady::duration most_age(steady::time_point now) const noexcept {
         const steady::duration most = how_.most_age;
-        return most == most.zero() ? most : std::max(most, 4 * took_);
+        const steady::duration takes = begun_ > done_ ? now - began_at_ : most.zero();
+        return most == most.zero() ? most : std::max(most, 4 * std::max(took_, takes));
     }
 
     process_of_origin origin_;
@@ -64,7 +69,8 @@ private:
     std::shared_ptr<snapshot> last_;
     std::shared_ptr<snapshot> former_;
     steady::time_point newest_at_; ///< when the last one was known to be the newest
-    steady::duration took_{};      ///< the last renewal
+    steady::time_point began_at_;  ///< the newest renewal
+    steady::duration took_{};      ///< the last that is done
     std::exception_ptr failure_;   ///< of the last renewal
     std::uint64_t begun_ = 0;      ///< renewals
     std::uint64_t done_ = 0;
@@ -75,29 +81,33 @@ private:
     std::thread worker_;
 };
 
+/// Waits for a renewal that begins after this request, or until the last snapshot may be read.
 std::shared_ptr<const snapshot> read_pool::renewer::current() {
     origin_.require_here("a read pool");
-    const steady::time_point begin = steady::now();
     std::unique_lock alone(mutex_);
-    std::shared_ptr<snapshot> now = last_;
-    const bool was_newest = now && begin - newest_at_ < most_age();
-    alone.unlock();
-    const bool is_newest = now && now->is_newest();
-    const bool is_small = is_newest && now->costs().bytes <= how_.most_bytes;
-    const bool may_be_read = is_newest || (was_newest && !now->is_too_old());
-    if (!may_be_read) now.reset(); // the worker may wait for it, to renew it
-    alone.lock();
-    if (is_newest && now == last_) newest_at_ = std::max(newest_at_, begin);
-    if (is_small) return now;
-    is_asked_ = true;
-    changed_.notify_all();
-    if (may_be_read) return now;
-    const std::uint64_t next = begun_ + 1; // one that begins after this request
-    ++waiting_;
-    changed_.wait(alone, [&] { return done_ >= next; });
-    --waiting_;
-    if (failure_) std::rethrow_exception(failure_);
-    return last_;
+    for (std::uint64_t next = 0;;) {
+        const steady::time_point looked_at = steady::now();
+        std::shared_ptr<snapshot> now = last_;
+        const bool was_newest = now && looked_at - newest_at_ < most_age(looked_at);
+        alone.unlock();
+        const bool is_newest = now && now->is_newest();
+        const bool is_small = is_newest && now->costs().bytes <= how_.most_bytes;
+        const bool may_be_read = is_newest || (was_newest && !now->is_too_old());
+        if (!may_be_read) now.reset(); // the worker may wait for it, to renew it
+        alone.lock();
+        if (is_newest && now == last_) newest_at_ = std::max(newest_at_, looked_at);
+        if (is_small) return now;
+        is_asked_ = true;
+        changed_.notify_all();
+        if (may_be_read) return now;
+        if (next == 0) next = begun_ + 1;
+        ++waiting_;
+        changed_.wait_for(alone, look_again, [&, done = done_] { return done_ != done; });
+        --waiting_;
+        if (done_ < next) continue;
+        if (failure_) std::rethrow_exception(failure_);
+        return last_;
+    }
 }
 
 /// Renews the former snapshot if nobody reads it, else takes a new one.
@@ -116,6 +126,7 @@ void read_pool::renewer::work() {
         if (is_over_) return;
         is_asked_ = false;
         const std::uint64_t number = ++begun_;
+        began_at_ = steady::now();
         std::shared_ptr<snapshot> former = std::move(former_);
         alone.unlock();
         wait_for_readers(former);

@@ -25,8 +25,8 @@ class read_pool {
 public:
     struct options {
         /// A request reads a snapshot that was the newest one so long ago at most, or four times
-        /// as long as the last renewal took, where that is longer. 0: that was the newest one when
-        /// the request began.
+        /// as long as a renewal takes, the last or that under way, where that is longer. 0: that
+        /// was the newest one when the request began.
         std::chrono::milliseconds most_age{10};
         /// A snapshot that has taken more memory gives it back.
         std::uint64_t most_bytes = std::uint64_t{256} << 20;

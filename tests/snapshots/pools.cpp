@@ -17,6 +17,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -138,6 +139,37 @@ TEST_CASE("a pool: two snapshots are enough for threads that wait for a newer on
     for (std::thread& each : readers)
         each.join();
     CHECK(opened <= 5); // two, but for readers that are kept from the processor
+}
+
+TEST_CASE("a pool: nobody waits for a renewal that takes long") {
+    bank b;
+    random_source random(1);
+    std::atomic<int> opened{0};
+    std::atomic<bool> may_go_on{false};
+    read_pool pool(b.state(),
+                   [&](snapshot_of& one) {
+                       one.add_type<account>("account");
+                       if (++opened == 3) may_go_on.wait(false);
+                   },
+                   {});
+    auto reading = std::async(std::launch::async, [&] {
+        std::vector<std::shared_ptr<const snapshot_of>> in_use; // so that a third one is opened
+        for (; opened < 3; std::this_thread::sleep_for(chrono_ms(1)))
+            in_use.push_back(pool.current());
+        std::this_thread::sleep_for(chrono_ms(100)); // it is too old by the options
+        return sum_of(*pool.current());
+    });
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    bool waits = true;
+    while (waits && std::chrono::steady_clock::now() < end) {
+        b.pay(random, 1);
+        b.db.commit(b.db.revision());
+        waits = reading.wait_for(chrono_ms(1)) == std::future_status::timeout;
+    }
+    may_go_on = true;
+    may_go_on.notify_one();
+    CHECK_FALSE(waits);
+    CHECK(reading.get() == accounts * balance_each);
 }
 
 TEST_CASE("a pool: a read whose block is undone within it is done again") {

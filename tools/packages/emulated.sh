@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a command while this machine's kernel has programs of arm64 run by qemu, also in roots that
-# have no qemu. Nothing that it runs gets more than 64 GiB of addresses. Needs root.
+# have no qemu. No program that it runs gets more than 96 GiB of addresses. Needs root.
 #
 #     tools/packages/emulated.sh COMMAND [ARGUMENT...]
 set -euo pipefail
@@ -19,7 +19,8 @@ if ! grep -qs '^interpreter .*aarch64' $kernel/*; then
     mask='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
     echo ":$name:M::$magic:$mask:$(command -v qemu-aarch64-static):F" >$kernel/register
 fi
-# qemu keeps a record of each page of addresses that a program reserves: with terabytes it needs
-# more memory than there is.
-ulimit -v $((64 << 20))
+# qemu keeps a record of each page of addresses that a program ever had: with terabytes it needs more
+# memory than there is. Of addresses in one range, that of one given back is used again.
+ulimit -v $((96 << 20))
+export QEMU_RESERVED_VA=88G
 "$@"
