@@ -63,7 +63,8 @@ fail() {
 
 # In the bare root. A shell there: inside bash -c '...'. As the user that the image has: as_user.
 inside() { ${exec:-} chroot ${user:+--userspec="$user"} "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
-    HOME="${home:-/root}" LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive TERM=xterm "$@"; }
+    HOME="${home:-/root}" LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive TERM=xterm \
+    ${QEMU_RESERVED_VA:+QEMU_RESERVED_VA=$QEMU_RESERVED_VA} "$@"; }
 as_user() { user=chainbase home=/var/lib/chainbase inside sh -ec "cd; $1"; }
 install() { inside apt-get install -y -qq --no-install-recommends "$@" >"$work/apt.log" 2>&1 ||
     { tail -n 20 "$work/apt.log" && fail "apt does not install $*"; }; }

@@ -136,7 +136,7 @@ readme() {
         while IFS= read -r file; do [ -e "tests/$file" ] || printf '%s\n' "$file"; done |
         fail "tests/promises.md names tests that do not exist:" || failed=1
     { tools/bench/report.py --check 2>&1 || true; } |
-        fail "the benches' page and raw results differ; tools/bench/report.py writes the page:" ||
+        fail "figures on pages and the benches' results differ; tools/bench/report.py writes them:" ||
         failed=1
     return $failed
 }

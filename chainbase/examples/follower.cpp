@@ -24,6 +24,7 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <random>
 #include <string>
 #include <system_error>
@@ -61,7 +62,7 @@ struct place {
 };
 BOOST_DESCRIBE_STRUCT(place, (), (id, position))
 
-constexpr std::uint32_t accounts = 100; ///< the node makes one more when it is done
+constexpr std::uint32_t last_account = 100; ///< made when the node is done
 constexpr chainbase::revision_number blocks = 2'000;
 
 // ANCHOR: follow
@@ -80,39 +81,46 @@ void set(chainbase::database& copy, std::uint32_t of, chainbase::archive::bytes_
     }
 }
 
-/// Copies the balances of now; what changes them is told from there on. False when the snapshot was
-/// of no use: its block was undone, or changed too much.
-bool begin_copy(chainbase::database& copy, chainbase::feed::follower& from, const fs::path& node) {
-    try {
-        chainbase::snapshot begin(node);
-        begin.add_type<account>("account");
-        from.begin_at(begin);
-        auto all = copy.start_session();
-        for (const account& each : begin.objects<account>())
-            copy.create<copied>([&](copied& made) {
-                made.account = each.id.value;
-                made.balance = each.balance;
-            });
-        copy.create<place>([&](place& made) { made.position = from.position(); });
-        all.push();
-        copy.commit(copy.revision());
-        return true;
-    } catch (const chainbase::busy_error&) {
-    } catch (const chainbase::too_old_error&) {
+/// Calls it until the node gives it a chance.
+template <typename Attempt>
+auto retried(Attempt attempt) {
+    for (;; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+        try {
+            return attempt();
+        } catch (const chainbase::unclean_error&) { // it was killed, and is not back yet
+        } catch (const chainbase::busy_error&) {    // it undid the block
+        } catch (const chainbase::too_old_error&) { // or changed too much meanwhile
+        }
     }
-    return false; // the session took back what was copied
+}
+
+/// Copies the balances of now; what changes them is told from there on.
+void begin_copy(chainbase::database& copy, chainbase::feed::follower& from, const fs::path& node) {
+    chainbase::snapshot begin(node);
+    begin.add_type<account>("account");
+    from.begin_at(begin);
+    auto all = copy.start_session();
+    for (const account& each : begin.objects<account>())
+        copy.create<copied>([&](copied& made) {
+            made.account = each.id.value;
+            made.balance = each.balance;
+        });
+    copy.create<place>([&](place& made) { made.position = from.position(); });
+    all.push();
+    copy.commit(copy.revision());
 }
 
 void follow(const fs::path& node, const fs::path& own) {
     chainbase::database copy(own);
     copy.add_type<copied>("copied");
     copy.add_type<place>("place");
-    chainbase::feed::follower from(node, "balances");
-    while (copy.count<place>() == 0 && !begin_copy(copy, from, node))
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const auto follower =
+        retried([&] { return std::make_unique<chainbase::feed::follower>(node, "balances"); });
+    chainbase::feed::follower& from = *follower;
+    if (copy.count<place>() == 0) retried([&] { begin_copy(copy, from, node); });
     const place& now = copy.get(chainbase::id<place>(0));
     from.go_to(now.position);
-    for (entry one; !copy.find<copied, copied::by_account>(accounts);) {
+    for (entry one; !copy.find<copied, copied::by_account>(last_account);) {
         if (!from.next(one)) {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
             continue;
@@ -136,7 +144,7 @@ void write(const fs::path& state) {
     while (node.revision() < blocks) {
         auto block = node.start_session();
         for (int transfers = 0; transfers < 10; ++transfers) {
-            const chainbase::id<account> of(random() % accounts);
+            const chainbase::id<account> of(random() % last_account);
             if (of == node.next_id<account>())
                 node.create<account>([](account& made) { made.balance = 1'000; });
             else if (node.contains(of))
@@ -150,11 +158,13 @@ void write(const fs::path& state) {
         node.commit(node.revision() - 5);
         std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
-    while (!told.so_far().is_followed) // nobody begins to follow a node that has ended
+    // Without a cursor nothing is told, and who comes after the end finds nothing to begin at.
+    while (!told.so_far().is_followed)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (node.count<account>() == accounts) {
+    if (node.count<account>() <= last_account) {
         auto block = node.start_session();
-        node.create<account>([](account&) {});
+        while (node.count<account>() <= last_account)
+            node.create<account>([](account&) {});
         block.push();
     }
     node.commit(node.revision());
@@ -170,18 +180,23 @@ public:
         if (problem != 0) throw std::system_error(problem, std::generic_category(), program);
     }
     void end_by_kill() {
+        if (!is_running()) return;
         kill(number_, SIGKILL);
-        waitpid(number_, nullptr, 0);
+        waitpid(number_, &status_, 0);
+        number_ = 0;
     }
-    /// Whether it ended with exit code 0.
-    [[nodiscard]] bool succeeds() const {
-        int status = 0;
-        return waitpid(number_, &status, 0) == number_ && WIFEXITED(status) &&
-               WEXITSTATUS(status) == 0;
+    [[nodiscard]] bool is_running() {
+        if (number_ != 0 && waitpid(number_, &status_, WNOHANG) == number_) number_ = 0;
+        return number_ != 0;
+    }
+    /// Whether it ended otherwise than with exit code 0.
+    [[nodiscard]] bool has_failed() {
+        return !is_running() && (!WIFEXITED(status_) || WEXITSTATUS(status_) != 0);
     }
 
 private:
-    pid_t number_ = 0;
+    pid_t number_ = 0; ///< while it runs
+    int status_ = 0;
 };
 
 bool is_same(const fs::path& node_folder, const fs::path& copy_folder) {
@@ -198,13 +213,11 @@ bool is_same(const fs::path& node_folder, const fs::path& copy_folder) {
     return same == node.count<account>() && same == copy.count<copied>();
 }
 
-void wait_for_block(const fs::path& node) {
-    for (;;) {
-        try {
-            if (chainbase::snapshot(node).revision() > 0) return;
-        } catch (const chainbase::error&) { // it is being made
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+bool has_block(const fs::path& node) {
+    try {
+        return chainbase::snapshot(node).revision() > 0;
+    } catch (const chainbase::error&) { // it is being made
+        return false;
     }
 }
 
@@ -212,7 +225,8 @@ bool run_both(const char* program, const fs::path& folder) {
     fs::remove_all(folder / "node");
     fs::remove_all(folder / "copy");
     process node(program, folder, "node");
-    wait_for_block(folder / "node");
+    while (!has_block(folder / "node") && !node.has_failed())
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     process follower(program, folder, "follow");
     for (int kills = 0; kills < 3; ++kills) {
         std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -222,7 +236,13 @@ bool run_both(const char* program, const fs::path& folder) {
         node.end_by_kill();
         node = process(program, folder, "node");
     }
-    return node.succeeds() && follower.succeeds() && is_same(folder / "node", folder / "copy");
+    while ((node.is_running() || follower.is_running()) && !node.has_failed() &&
+           !follower.has_failed())
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    node.end_by_kill(); // if the other one failed
+    follower.end_by_kill();
+    return !node.has_failed() && !follower.has_failed() &&
+           is_same(folder / "node", folder / "copy");
 }
 
 } // namespace

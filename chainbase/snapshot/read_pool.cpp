@@ -16,7 +16,7 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-/// Interval at which a request that waits looks whether it need not any more.
+/// How often a waiting request checks whether it may read the last snapshot after all.
 constexpr std::chrono::milliseconds look_again{10};
 
 /// Waits until nobody reads it: a third snapshot would need addresses for all windows of the state,
@@ -38,7 +38,7 @@ public:
             const std::lock_guard alone(mutex_);
             is_over_ = true;
         }
-        changed_.notify_all();
+        asked_.notify_one();
         worker_.join();
     }
     renewer(const renewer&) = delete;
@@ -54,7 +54,7 @@ public:
 private:
     void work();
     [[nodiscard]] std::shared_ptr<snapshot> next(std::shared_ptr<snapshot> former) const;
-    /// So old may a snapshot be. Requires the mutex.
+    /// The greatest age that a request accepts. Requires the mutex.
     [[nodiscard]] steady::duration most_age(steady::time_point now) const noexcept {
         const steady::duration most = how_.most_age;
         const steady::duration takes = begun_ > done_ ? now - began_at_ : most.zero();
@@ -64,8 +64,9 @@ private:
     process_of_origin origin_;
     taker take_;
     options how_;
-    mutable std::mutex mutex_; ///< for what follows
-    std::condition_variable changed_;
+    mutable std::mutex mutex_;      ///< for what follows
+    std::condition_variable asked_; ///< the worker
+    std::condition_variable made_;  ///< a snapshot
     std::shared_ptr<snapshot> last_;
     std::shared_ptr<snapshot> former_;
     steady::time_point newest_at_; ///< when the last one was known to be the newest
@@ -75,8 +76,8 @@ private:
     std::uint64_t begun_ = 0;      ///< renewals
     std::uint64_t done_ = 0;
     std::uint64_t taken_ = 0;
-    unsigned waiting_ = 0; ///< requests
-    bool is_asked_ = false;
+    std::uint64_t wanted_ = 0; ///< the renewal that a request waits for
+    bool is_asked_ = false;    ///< for one after the rest
     bool is_over_ = false;
     std::thread worker_;
 };
@@ -84,9 +85,11 @@ private:
 /// Waits for a renewal that begins after this request, or until the last snapshot may be read.
 std::shared_ptr<const snapshot> read_pool::renewer::current() {
     origin_.require_here("a read pool");
+    std::uint64_t awaited = 0; // renewal
     std::unique_lock alone(mutex_);
-    for (std::uint64_t next = 0;;) {
+    for (;;) {
         const steady::time_point looked_at = steady::now();
+        const std::uint64_t done = done_;
         std::shared_ptr<snapshot> now = last_;
         const bool was_newest = now && looked_at - newest_at_ < most_age(looked_at);
         alone.unlock();
@@ -97,14 +100,16 @@ std::shared_ptr<const snapshot> read_pool::renewer::current() {
         alone.lock();
         if (is_newest && now == last_) newest_at_ = std::max(newest_at_, looked_at);
         if (is_small) return now;
-        is_asked_ = true;
-        changed_.notify_all();
-        if (may_be_read) return now;
-        if (next == 0) next = begun_ + 1;
-        ++waiting_;
-        changed_.wait_for(alone, look_again, [&, done = done_] { return done_ != done; });
-        --waiting_;
-        if (done_ < next) continue;
+        if (may_be_read) {
+            if (!std::exchange(is_asked_, true)) asked_.notify_one();
+            return now;
+        }
+        if (awaited == 0) {
+            wanted_ = awaited = begun_ + 1;
+            asked_.notify_one();
+        }
+        made_.wait_for(alone, look_again, [&] { return done_ != done; });
+        if (done_ < awaited) continue;
         if (failure_) std::rethrow_exception(failure_);
         return last_;
     }
@@ -122,7 +127,7 @@ std::shared_ptr<snapshot> read_pool::renewer::next(std::shared_ptr<snapshot> for
 void read_pool::renewer::work() {
     std::unique_lock alone(mutex_);
     while (true) {
-        changed_.wait(alone, [&] { return is_asked_ || is_over_; });
+        asked_.wait(alone, [&] { return is_asked_ || wanted_ > begun_ || is_over_; });
         if (is_over_) return;
         is_asked_ = false;
         const std::uint64_t number = ++begun_;
@@ -148,10 +153,10 @@ void read_pool::renewer::work() {
         }
         failure_ = failure;
         done_ = number;
-        changed_.notify_all();
+        made_.notify_all();
         const steady::duration most = how_.most_age;
-        changed_.wait_for(alone, std::clamp(took, most / 2, 5 * most),
-                          [&] { return waiting_ > 0 || is_over_; });
+        asked_.wait_for(alone, std::clamp(took, most / 2, 5 * most),
+                        [&] { return wanted_ > begun_ || is_over_; });
     }
 }
 

@@ -24,9 +24,9 @@ namespace chainbase {
 class read_pool {
 public:
     struct options {
-        /// A request reads a snapshot that was the newest one so long ago at most, or four times
-        /// as long as a renewal takes, the last or that under way, where that is longer. 0: that
-        /// was the newest one when the request began.
+        /// A request reads a snapshot that was the newest one so long ago at most; or, where that
+        /// is longer, four times as long as the last renewal took, or as that under way has taken
+        /// with its wait for readers. 0: that was the newest one when the request began.
         std::chrono::milliseconds most_age{10};
         /// A snapshot that has taken more memory gives it back.
         std::uint64_t most_bytes = std::uint64_t{256} << 20;

@@ -96,7 +96,7 @@ def test_what_a_follower_has_not_read(kept):
     if not (kept.from_ / "followed.tar.xz").exists():
         return  # of a version that had no feed
     state = kept.unpacked("followed")
-    kept.goes_on(state, 50)  # its node was killed at block 60
+    kept.goes_on(state, 50)  # its node was killed behind block 60
     said = kept.inspect("feed", state, "--cursor", "kept", "--json").out
     assert said.startswith(kept.unpacked("feed").read_text())
 

@@ -152,24 +152,41 @@ TEST_CASE("a pool: nobody waits for a renewal that takes long") {
                        if (++opened == 3) may_go_on.wait(false);
                    },
                    {});
+    std::atomic<bool> is_late{false};
     auto reading = std::async(std::launch::async, [&] {
         std::vector<std::shared_ptr<const snapshot_of>> in_use; // so that a third one is opened
-        for (; opened < 3; std::this_thread::sleep_for(chrono_ms(1)))
+        for (; opened < 3 && !is_late; std::this_thread::sleep_for(chrono_ms(1)))
             in_use.push_back(pool.current());
         std::this_thread::sleep_for(chrono_ms(100)); // it is too old by the options
         return sum_of(*pool.current());
     });
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    bool waits = true;
-    while (waits && std::chrono::steady_clock::now() < end) {
+    while (!is_late && reading.wait_for(chrono_ms(1)) == std::future_status::timeout) {
         b.pay(random, 1);
         b.db.commit(b.db.revision());
-        waits = reading.wait_for(chrono_ms(1)) == std::future_status::timeout;
+        is_late = std::chrono::steady_clock::now() > end;
     }
+    CHECK(opened == 3);
+    CHECK_FALSE(is_late);
     may_go_on = true;
     may_go_on.notify_one();
-    CHECK_FALSE(waits);
     CHECK(reading.get() == accounts * balance_each);
+}
+
+TEST_CASE("a pool: a request that waits for long asks once") {
+    bank b;
+    std::atomic<int> opened{0};
+    read_pool pool(b.state(),
+                   [&](snapshot_of& one) {
+                       ++opened;
+                       one.add_type<account>("account");
+                       std::this_thread::sleep_for(chrono_ms(100));
+                   },
+                   {});
+    const auto first = pool.current();
+    std::this_thread::sleep_for(chrono_ms(100)); // in which another one would be opened
+    CHECK(opened == 1);
+    CHECK(pool.current() == first);
 }
 
 TEST_CASE("a pool: a read whose block is undone within it is done again") {

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 BLOCK = 400
-FOLLOWED = 40  # from there on
+FOLLOWED = 40  # the block at which a follower begins
 GENERATED = ["--operations", 3000, "--accounts", 60, "--transactions-per-block", 5, "--cash-out-percent", 1,
              "--paid-percent", 100, "--mix", "comment=30,comment_delete=10,vote=20,custom=30,transfer=10"]
 
@@ -52,16 +52,13 @@ def main(programs, to):
         told = json.loads(call(inspect, "snapshot", "write", "closed", "--to", "snapshot", "--json"))
         expected["snapshot"] = told["name"]
         keep("snapshot")
-    with live(driver, "killed", "log"):
-        while block_of(inspect, "killed") < BLOCK:
-            pass
+    with live(driver, "killed", "log") as node:
+        wait_for(inspect, node, "killed", BLOCK)
     if "feed" in call(inspect, "--help"):
-        with live(driver, "followed", "first"):
-            while block_of(inspect, "followed") < FOLLOWED:
-                pass
+        with live(driver, "followed", "first") as node:
+            wait_for(inspect, node, "followed", FOLLOWED)
             call(inspect, "feed", "followed", "--cursor", "kept")
-            while block_of(inspect, "followed") < FOLLOWED + 20:
-                pass
+            wait_for(inspect, node, "followed", FOLLOWED + 20)
         keep("followed")
         Path("feed").write_text(call(inspect, "feed", "followed", "--cursor", "kept", "--json"))
         keep("feed")
@@ -78,17 +75,20 @@ def live(driver, state, log):
                                 "--interval-ms", 10, "--durability", "commit", "--checkpoint-interval", 0.3)],
         stdout=subprocess.DEVNULL)
     try:
-        yield
+        yield running
     finally:
         running.kill()
         running.wait()
 
 
-def block_of(inspect, state):
-    """How far the node is that runs."""
-    found = subprocess.run([inspect, "range", state, "applied_block", "id", "--reverse", "--limit", "1", "--json"],
-                           capture_output=True, text=True)
-    return max((json.loads(line).get("number", 0) for line in found.stdout.splitlines()), default=0)
+def wait_for(inspect, node, state, block):
+    """Until the node has come so far."""
+    call = [inspect, "range", state, "applied_block", "id", "--reverse", "--limit", "1", "--json"]
+    while node.poll() is None:
+        found = subprocess.run(call, capture_output=True, text=True)
+        if max((json.loads(line).get("number", 0) for line in found.stdout.splitlines()), default=0) >= block:
+            return
+    sys.exit(f"the node of {state} ended")
 
 
 if __name__ == "__main__":

@@ -156,7 +156,7 @@ def chain_rows(logs, engines):
     rows = []
     for log in logs.values():
         name = log.about["log"].removesuffix(".blocks")
-        name = "generated" if name == GENERATED.stem else name
+        name = f"generated {log.about['operations'] // 10**6} M" if name == GENERATED.stem else name
         rows += rows_of(log, [(f"{name}: {label}", *what) for label, *what in CHAIN], engines)
     return rows
 
@@ -360,6 +360,8 @@ def pictures(found):
 
 def page(path, made):
     def fill(match):
+        if match[1] not in made:
+            sys.exit(f"report: {path} has a place for {match[1]}, which is not made")
         return f"<!-- {match[1]} -->\n{made.pop(match[1])}<!-- end -->"
 
     filled = re.sub(r"<!-- ([a-z, ]+) -->\n.*?<!-- end -->", fill, path.read_text(), flags=re.S)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a command while this machine's kernel has programs of arm64 run by qemu, also in roots that
-# have no qemu. No program that it runs gets more than 96 GiB of addresses. Needs root.
+# have no qemu. No program that it runs gets more than 88 GiB of addresses. Needs root.
 #
 #     tools/packages/emulated.sh COMMAND [ARGUMENT...]
 set -euo pipefail
@@ -20,7 +20,7 @@ if ! grep -qs '^interpreter .*aarch64' $kernel/*; then
     echo ":$name:M::$magic:$mask:$(command -v qemu-aarch64-static):F" >$kernel/register
 fi
 # qemu keeps a record of each page of addresses that a program ever had: with terabytes it needs more
-# memory than there is. Of addresses in one range, that of one given back is used again.
+# memory than there is. Within one reserved range, the record of a page given back is used again.
 ulimit -v $((96 << 20))
 export QEMU_RESERVED_VA=88G
 "$@"

@@ -67,7 +67,7 @@ private:
     std::optional<feed::feed_head> head_; ///< when a node has written the feed
     std::chrono::steady_clock::time_point next_look_{};
     wire::feed_writer seen_ = wire::feed_writer::works;
-    std::string taken_by_;   ///< who took over, as successor() calls him
+    std::string taken_by_;   ///< successor() of who took over, or its path on this machine
     bool keeps_out_ = false; ///< writers, in this process
     bool is_passed_on_ = false;
 };
