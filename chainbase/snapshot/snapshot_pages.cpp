@@ -380,18 +380,25 @@ bool snapshot_pages::may_be_link(std::uintptr_t address) noexcept {
     return false;
 }
 
+/// A fork has entries of snapshots that it has not (MADV_DONTFORK), at addresses that are free in
+/// it.
 void snapshot_pages::enter() {
+    const auto begin = reinterpret_cast<std::uintptr_t>(range_.base());
+    const std::uintptr_t end = begin + bytes_;
     const std::lock_guard alone(registry_mutex());
+    entry* free = nullptr;
     for (entry& one : registry) {
-        if (one.begin.load(std::memory_order_relaxed) != 0) continue;
-        const auto begin = reinterpret_cast<std::uintptr_t>(range_.base());
-        one.pages.store(this, std::memory_order_relaxed);
-        one.end.store(begin + bytes_, std::memory_order_relaxed);
-        one.begin.store(begin, std::memory_order_release);
-        return;
+        if (one.begin.load(std::memory_order_relaxed) < end &&
+            begin < one.end.load(std::memory_order_relaxed))
+            one.begin.store(0, std::memory_order_release);
+        if (!free && one.begin.load(std::memory_order_relaxed) == 0) free = &one;
     }
-    throw limit_error("more than " + std::to_string(most_snapshots) +
-                      " snapshots are open in this process: close one first");
+    if (!free)
+        throw limit_error("more than " + std::to_string(most_snapshots) +
+                          " snapshots are open in this process: close one first");
+    free->pages.store(this, std::memory_order_relaxed);
+    free->end.store(end, std::memory_order_relaxed);
+    free->begin.store(begin, std::memory_order_release);
 }
 
 void snapshot_pages::leave() noexcept {
