@@ -299,25 +299,20 @@ TEST_CASE("a block that ends where its chunk of the log does") {
 
 TEST_CASE("a fork has no snapshots, and takes its own") {
     chain c;
-    c.fill(60'000);
-    chain small; // its snapshots fit where the child does not have that of the other one
-    small.block([&] { small.add("a", 1); });
+    c.block([&] { c.add("a", 1); });
     const taken then(c.db);
-    CHECK(then.count<account>() == 60'000);
+    CHECK(then.count<account>() == 1);
     CHECK(succeeds_in_child([&] {
         try {
             (void)then.count<account>();
             std::abort();
         } catch (const usage_error&) {
         }
-        std::vector<std::unique_ptr<taken>> own;
-        for (int i = 0; i < 20; ++i) {
-            own.push_back(std::make_unique<taken>(small.state()));
-            own.back()->add_type<account>("account");
-            if (own.back()->count<account>() != 1) std::abort();
-        }
+        taken own(c.state());
+        own.add_type<account>("account");
+        if (own.count<account>() != 1) std::abort();
     }));
-    CHECK(then.get<account, by_name>("a7").balance == 7);
+    CHECK(then.get<account, by_name>("a").balance == 1);
 }
 
 TEST_CASE("a reader that was killed keeps no log") {
